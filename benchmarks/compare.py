@@ -115,7 +115,9 @@ def _publish(rows: list[Compared]) -> None:
     for row in rows:
         figures = (row.ratio, row.ratio_min, row.ratio_max, row.noise)
         worse = "WORSE" if row.worse else "-"
-        table.add_row(row.bench, row.case, row.metric, *(f"{it:.3f}" for it in figures), worse)
+        table.add_row(
+            row.bench, row.case, row.metric, *(f"{figure:.3f}" for figure in figures), worse
+        )
     Console(width=200).print(table)
 
 

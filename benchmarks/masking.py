@@ -60,7 +60,7 @@ def run() -> Iterator[Row]:
         for number, (metric, unit, target) in enumerate(
             (("index", "s", None), ("10 MiB", "s", SECONDS), ("memory", "MiB", MIB))
         ):
-            values = [it[number] for it in measured]
+            values = [repetition[number] for repetition in measured]
             if target is not None and secrets in HELD:
                 yield Row.at_most(NAME, case, values, unit, target, metric)
             else:

@@ -146,12 +146,12 @@ class Watched:
     @property
     def busy(self) -> float:
         """The share of slots that were held: each moment has a sample of each slot."""
-        return mean(min(it, SLOTS) for it in self.held) / SLOTS
+        return mean(min(busy, SLOTS) for busy in self.held) / SLOTS
 
     @property
     def full(self) -> float:
         """The share of moments at which all slots were held."""
-        return mean(it >= SLOTS for it in self.held)
+        return mean(busy >= SLOTS for busy in self.held)
 
     @property
     def rate(self) -> float:
@@ -165,31 +165,31 @@ def run() -> Iterator[Row]:
     with server.running() as postgres:
         for size in SIZES:
             storms = [_storm(postgres, size) for _ in turns(1)]
-            costs[size] = median(1e3 * it.taking_in / size for it in storms)
+            costs[size] = median(1e3 * storm.taking_in / size for storm in storms)
             yield from _rows(size, storms, costs)
 
 
 def _rows(size: int, storms: Sequence[Watched], costs: Mapping[int, float]) -> Iterator[Row]:
     case = f"{size:,} DAGs due in one minute"
-    metric, seconds = "until all runs are created", [it.seconds for it in storms]
+    metric, seconds = "until all runs are created", [storm.seconds for storm in storms]
     if size == JUDGED:
         yield Row.at_most(NAME, case, seconds, "s", 15, metric)
     else:
         yield Row.of(NAME, case, metric, seconds, "s")
-    each = [1e3 * it.taking_in / size for it in storms]
+    each = [1e3 * storm.taking_in / size for storm in storms]
     yield Row.of(NAME, case, "creation and start, for each run", each, "ms")
     if size > SIZES[0]:
         ratio = costs[size] / costs[SIZES[0]]
         metric = f"creation and start of a run, against {SIZES[0]:,} DAGs"
         yield Row.at_most(NAME, case, [ratio], "", 1.3, metric)
-    yield Row.at_least(NAME, case, [it.busy for it in storms], "", 0.9, "slots that are busy")
-    metric, full = "moments at which all slots are busy", [it.full for it in storms]
+    yield Row.at_least(NAME, case, [storm.busy for storm in storms], "", 0.9, "slots that are busy")
+    metric, full = "moments at which all slots are busy", [storm.full for storm in storms]
     yield Row.of(NAME, case, metric, full, "", better="higher")
     metric = "latest start of a task of high priority"
-    yield Row.at_most(NAME, case, [max(it.delays) for it in storms], "s", 2, metric)
-    metric, used = "slots with a process", [mean(it.running) for it in storms]
+    yield Row.at_most(NAME, case, [max(storm.delays) for storm in storms], "s", 2, metric)
+    metric, used = "slots with a process", [mean(storm.running) for storm in storms]
     yield Row.of(NAME, case, metric, used, "slots", better="higher")
-    rates = [it.rate for it in storms]
+    rates = [storm.rate for storm in storms]
     yield Row.of(NAME, case, "tasks meanwhile", rates, "tasks/s", better="higher")
 
 

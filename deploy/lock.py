@@ -103,7 +103,9 @@ def write(file: str, names: set[str], image: str, besides: str = "") -> None:
     known = hashes(lines)
     content = _HEADER.format(image=image, besides=besides)
     for name, line in zip(sorted(names), lines, strict=True):
-        content += " \\\n    ".join([line, *(f"--hash=sha256:{it}" for it in known[name])]) + "\n"
+        content += (
+            " \\\n    ".join([line, *(f"--hash=sha256:{digest}" for digest in known[name])]) + "\n"
+        )
     (HERE / file).write_text(content)
 
 

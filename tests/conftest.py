@@ -50,11 +50,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Side by side, modules of Spark would want several times the cores that there are.
     """
     modules = [list(module) for _, module in groupby(items, lambda item: item.path)]
-    spark = [it for it in modules if any(item.get_closest_marker("spark") for item in it)]
-    services = [it for it in modules if it not in spark and it[0].get_closest_marker("services")]
-    places = [(n / len(each), it) for each in (spark, services) for n, it in enumerate(each)]
-    first = [it for _, it in sorted(places, key=lambda place: place[0])]
-    rest = [it for it in modules if it not in first]
+    spark = [
+        module for module in modules if any(item.get_closest_marker("spark") for item in module)
+    ]
+    services = [
+        module
+        for module in modules
+        if module not in spark and module[0].get_closest_marker("services")
+    ]
+    places = [
+        (n / len(each), module) for each in (spark, services) for n, module in enumerate(each)
+    ]
+    first = [module for _, module in sorted(places, key=lambda place: place[0])]
+    rest = [module for module in modules if module not in first]
     items[:] = [item for module in first + rest for item in module]
 
 
@@ -78,7 +86,7 @@ def _logging_as_it_was() -> Iterator[None]:
     level, handlers = logging.root.level, list(logging.root.handlers)
     yield
     logging.root.setLevel(level)
-    for added in [it for it in logging.root.handlers if it not in handlers]:
+    for added in [handler for handler in logging.root.handlers if handler not in handlers]:
         logging.root.removeHandler(added)
 
 

@@ -39,8 +39,8 @@ def values(text: str) -> Iterator[Value]:
 def table() -> str:
     """Return the table of all values."""
     rows = [
-        f"| `{it.path}` | `{it.default}` | {_cell(it.description)} |"
-        for it in values((CHART / "values.yaml").read_text())
+        f"| `{value.path}` | `{value.default}` | {_cell(value.description)} |"
+        for value in values((CHART / "values.yaml").read_text())
     ]
     return "\n".join(["| value | default | meaning |", "|---|---|---|", *rows])
 

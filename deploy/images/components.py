@@ -36,7 +36,11 @@ def python_packages() -> Iterator[tuple[Component, list[str]]]:
     for found in distributions():
         name = normalized(found.name)
         purl = f"pkg:pypi/{name}@{quote(found.version)}"
-        needs = [normalized(match[0]) for it in found.requires or () if (match := NAME.match(it))]
+        needs = [
+            normalized(match[0])
+            for requirement in found.requires or ()
+            if (match := NAME.match(requirement))
+        ]
         yield component(name, found.version, purl=purl, licenses=licences(found)), needs
 
 

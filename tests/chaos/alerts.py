@@ -78,7 +78,9 @@ class Alarms:
 def alarmed(scene: Scene, clock: Clock) -> Iterator[Alarms]:
     """Have a Prometheus scrape all services of the scene and apply the rules of the chart."""
     services = scene.fleet.services
-    ports = {it.name: int(it.environment[port_setting(it.kind)]) for it in services}
+    ports = {
+        service.name: int(service.environment[port_setting(service.kind)]) for service in services
+    }
     folder = scene.root / "prometheus"
     with prometheus(folder, ports, at_once(RULES.read_text())) as server:
         yield Alarms(server, clock)
@@ -89,7 +91,7 @@ def violations(done: Counter[str], lost: int, deadlines: int, fired: set[str]) -
 
     `lost` is how many attempts were lost, `deadlines` how many deadlines were missed.
     """
-    for kind in sorted(it for it, count in done.items() if count):
+    for kind in sorted(name for name, count in done.items() if count):
         alert = RAISES.get(kind)
         if alert is None and kind not in NEEDS_NO_PERSON:
             yield f"nobody has said whether a person is needed for: {kind}"

@@ -55,7 +55,7 @@ def violations(history: History, expected: Expected) -> list[str]:
 
 def never_executed(history: History, expected: Expected) -> Iterator[str]:
     """DAGs of which no task was begun: of those, nothing else here would find anything."""
-    executed = {it.task.dag_id for it in history.records if it.what == "start"}
+    executed = {record.task.dag_id for record in history.records if record.what == "start"}
     for dag_id in sorted(expected.dags - executed):
         yield f"{dag_id}: no task was ever begun"
 
@@ -63,8 +63,8 @@ def never_executed(history: History, expected: Expected) -> Iterator[str]:
 def overlaps(history: History) -> Iterator[str]:
     """Attempts of one task instance of which two showed life at the same time."""
     lives: dict[TaskName, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for it in _of_attempts(history):
-        lives[it.task][it.attempt].append(it.at)
+    for record in _of_attempts(history):
+        lives[record.task][record.attempt].append(record.at)
     for task, attempts in lives.items():
         spans = sorted((min(times), max(times), number) for number, times in attempts.items())
         for (_, ended, earlier), (started, _, later) in pairwise(spans):
@@ -76,8 +76,8 @@ def overlaps(history: History) -> Iterator[str]:
 def executed_twice(history: History) -> Iterator[str]:
     """Attempts that were begun more than once."""
     begun: dict[Attempt, int] = defaultdict(int)
-    for it in history.records:
-        begun[it.task, it.attempt] += it.what == "start"
+    for record in history.records:
+        begun[record.task, record.attempt] += record.what == "start"
     for (task, attempt), times in begun.items():
         if times > 1:
             yield f"{_named(task)}: attempt {attempt} was begun {times} times"
@@ -88,8 +88,10 @@ def unknown(history: History, expected: Expected) -> Iterator[str]:
 
     What a user clears is expanded anew: instances of a mapped task but the first one go.
     """
-    known = {(it.task, it.attempt) for it in history.attempts}
-    for task, attempt in sorted({(it.task, it.attempt) for it in history.records} - known):
+    known = {(attempt.task, attempt.attempt) for attempt in history.attempts}
+    for task, attempt in sorted(
+        {(record.task, record.attempt) for record in history.records} - known
+    ):
         if task.map_index > 0 and task[:2] in expected.touched:
             continue
         yield f"{_named(task)}: attempt {attempt} ran and is not in the database"
@@ -97,10 +99,10 @@ def unknown(history: History, expected: Expected) -> Iterator[str]:
 
 def successes_without_end(history: History) -> Iterator[str]:
     """Attempts that the database calls successful and that never came to their end."""
-    ended = {(it.task, it.attempt) for it in history.records if it.what == "end"}
-    for it in history.attempts:
-        if it.outcome == "success" and (it.task, it.attempt) not in ended:
-            yield f"{_named(it.task)}: attempt {it.attempt} is a success and did not end"
+    ended = {(record.task, record.attempt) for record in history.records if record.what == "end"}
+    for attempt in history.attempts:
+        if attempt.outcome == "success" and (attempt.task, attempt.attempt) not in ended:
+            yield f"{_named(attempt.task)}: attempt {attempt.attempt} is a success and did not end"
 
 
 def runs_not_over(history: History, expected: Expected) -> Iterator[str]:
@@ -108,7 +110,7 @@ def runs_not_over(history: History, expected: Expected) -> Iterator[str]:
 
     A run may fail of which one task was lost more than MOST_LOSSES times.
     """
-    losses = Counter(it.task for it in history.attempts if it.outcome == "lost")
+    losses = Counter(attempt.task for attempt in history.attempts if attempt.outcome == "lost")
     given_up = {task[:2] for task, times in losses.items() if times > MOST_LOSSES}
     for run in history.runs:
         key = (run.dag_id, run.run_id)
@@ -125,9 +127,9 @@ def too_early(history: History) -> Iterator[str]:
         due[run.dag_id, run.run_id] = run.run_after.timestamp()
         if run.created_at < run.run_after:
             yield f"run {run.run_id} of {run.dag_id} was created before it was due"
-    for it in history.records:
-        if it.what == "start" and it.wall < due.get(it.task[:2], 0.0):
-            yield f"{_named(it.task)} was begun before its run was due"
+    for record in history.records:
+        if record.what == "start" and record.wall < due.get(record.task[:2], 0.0):
+            yield f"{_named(record.task)} was begun before its run was due"
 
 
 def schedule_gaps(history: History, expected: Expected) -> Iterator[str]:
@@ -150,16 +152,16 @@ def schedule_gaps(history: History, expected: Expected) -> Iterator[str]:
 def before_upstream(history: History, expected: Expected) -> Iterator[str]:
     """Tasks that were begun before the task before them had ended."""
     ended: dict[tuple[str, str, str], float] = {}
-    for it in history.records:
-        if it.what == "end":
-            key = (it.task.dag_id, it.task.run_id, it.task.task_id)
-            ended[key] = max(it.at, ended.get(key, 0.0))
-    for it in history.records:
-        upstream = UPSTREAM.get((it.task.dag_id, it.task.task_id))
-        if it.what != "start" or not upstream or it.task[:2] in expected.touched:
+    for record in history.records:
+        if record.what == "end":
+            key = (record.task.dag_id, record.task.run_id, record.task.task_id)
+            ended[key] = max(record.at, ended.get(key, 0.0))
+    for record in history.records:
+        upstream = UPSTREAM.get((record.task.dag_id, record.task.task_id))
+        if record.what != "start" or not upstream or record.task[:2] in expected.touched:
             continue
-        if it.at < ended.get((it.task.dag_id, it.task.run_id, upstream), float("inf")):
-            yield f"{_named(it.task)} was begun before {upstream} had ended"
+        if record.at < ended.get((record.task.dag_id, record.task.run_id, upstream), float("inf")):
+            yield f"{_named(record.task)} was begun before {upstream} had ended"
 
 
 def after_success(history: History, expected: Expected) -> Iterator[str]:
@@ -172,20 +174,25 @@ def after_success(history: History, expected: Expected) -> Iterator[str]:
 
 def unheard(history: History) -> Iterator[str]:
     """Successes that no callback was told of."""
-    heard = {(it.task, it.attempt) for it in history.records if it.what == "callback"}
-    for it in history.attempts:
-        tells = it.outcome == "success" and (it.task.dag_id, it.task.task_id) in WITH_CALLBACK
-        if tells and (it.task, it.attempt) not in heard:
-            yield f"{_named(it.task)}: no callback of attempt {it.attempt}"
+    heard = {
+        (record.task, record.attempt) for record in history.records if record.what == "callback"
+    }
+    for attempt in history.attempts:
+        tells = (
+            attempt.outcome == "success"
+            and (attempt.task.dag_id, attempt.task.task_id) in WITH_CALLBACK
+        )
+        if tells and (attempt.task, attempt.attempt) not in heard:
+            yield f"{_named(attempt.task)}: no callback of attempt {attempt.attempt}"
 
 
 def executions(history: History) -> int:
     """Return how many attempts were begun."""
-    return sum(it.what == "start" for it in history.records)
+    return sum(record.what == "start" for record in history.records)
 
 
 def _of_attempts(history: History) -> Iterator[Record]:
-    return (it for it in history.records if it.what != "callback")
+    return (record for record in history.records if record.what != "callback")
 
 
 def _named(task: TaskName) -> str:

@@ -51,7 +51,10 @@ def read(engine: Engine) -> Telling:
     with engine.connect() as conn:
         missed = [(row.dag_id, row.run_id, row.name) for row in conn.execute(MISSED)]
         rows = notification_views.notifications(conn, limit=_ALL)
-    sent = {str(it.key): Sent(it.state, it.tries, it.error) for it in rows}
+    sent = {
+        str(notification.key): Sent(notification.state, notification.tries, notification.error)
+        for notification in rows
+    }
     return Telling(missed, sent)
 
 

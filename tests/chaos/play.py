@@ -145,7 +145,7 @@ def play(options: Options) -> Result:
         sum((getattr(series, name) for series in all_series), Counter[str]())
         for name in ("done", "missed")
     )
-    outcomes = Counter(str(it.outcome) for it in history.attempts)
+    outcomes = Counter(str(attempt.outcome) for attempt in history.attempts)
     violations += alerts.violations(done, outcomes["lost"], len(telling.missed), alarms.fired)
     return Result(
         violations=violations,
@@ -153,7 +153,7 @@ def play(options: Options) -> Result:
         done=done,
         missed=missed,
         outcomes=outcomes,
-        by_dag=Counter(it.task.dag_id for it in history.records if it.what == "start"),
+        by_dag=Counter(record.task.dag_id for record in history.records if record.what == "start"),
         kinds=[name for series in all_series for name, _ in series.faults],
         alerts=alarms.fired,
     )
@@ -177,7 +177,7 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
         postgres = ending.enter_context(PostgresServer(root / "postgres"))
         migrate.upgrade(postgres.url)
         receiver = ending.enter_context(receiving())
-        urls = {kind: logins.address(postgres.url, it) for kind, (it, _) in CAST.items()}
+        urls = {kind: logins.address(postgres.url, login) for kind, (login, _) in CAST.items()}
         relays: dict[str, Relay] = {}
         services = []
         for kind, (_, count) in CAST.items():

@@ -56,7 +56,7 @@ class ProcessFaults:
         def look() -> bool:
             workers = self.scene.fleet.of("worker")
             self.random.shuffle(workers)
-            found[:] = [it for worker in workers for it in find(worker)]
+            found[:] = [process for worker in workers for process in find(worker)]
             return bool(found)
 
         if not (yield from self.timer.until(look, _FOUND_WITHIN)):
@@ -126,7 +126,7 @@ class ProcessFaults:
         found: list[Service] = []
 
         def look() -> bool:
-            found[:] = [it for it in self.scene.fleet.of("worker") if self._held(it)]
+            found[:] = [service for service in self.scene.fleet.of("worker") if self._held(service)]
             return bool(found)
 
         seen = yield from self.timer.until(look, _FOUND_WITHIN)
@@ -146,12 +146,14 @@ class ProcessFaults:
 
 def forkers(worker: Service) -> list[psutil.Process]:
     """Return the fork servers of a worker."""
-    return [it for it in worker.forkers() if _parent(it) == worker.pid]
+    return [process for process in worker.forkers() if _parent(process) == worker.pid]
 
 
 def nannies(worker: Service) -> list[psutil.Process]:
     """Return the nannies of a worker that have a child."""
-    return [nanny for it in forkers(worker) for nanny in _children(it) if _children(nanny)]
+    return [
+        nanny for process in forkers(worker) for nanny in _children(process) if _children(nanny)
+    ]
 
 
 def attempts(worker: Service) -> list[psutil.Process]:
@@ -161,7 +163,7 @@ def attempts(worker: Service) -> list[psutil.Process]:
 
 def spark_servers(worker: Service) -> list[psutil.Process]:
     """Return the Java virtual machines of a worker's Spark servers."""
-    return [it for it in worker.below() if _name(it) == "java"]
+    return [process for process in worker.below() if _name(process) == "java"]
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:

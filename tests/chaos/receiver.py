@@ -52,7 +52,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Take a message."""
         said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        told = tuple((said["dag_id"], said["run_id"], it["reason"]) for it in said["events"])
+        told = tuple((said["dag_id"], said["run_id"], event["reason"]) for event in said["events"])
         if self.server.note(Post(self.headers["Idempotency-Key"], told)):
             self.send_response(204)
             self.end_headers()

@@ -67,5 +67,5 @@ class Scene:
 
     def service(self, name: str) -> Service:
         """Return the service of that name."""
-        [found] = (it for it in self.fleet.services if it.name == name)
+        [found] = (service for service in self.fleet.services if service.name == name)
         return found

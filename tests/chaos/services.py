@@ -74,7 +74,7 @@ class Service:
 
     def forkers(self) -> list[psutil.Process]:
         """Return its fork servers."""
-        return [it for it in self.below() if _FORKER in _command_line(it)]
+        return [below for below in self.below() if _FORKER in _command_line(below)]
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Fleet:
 
     def of(self, kind: str) -> list[Service]:
         """Return the services of a kind that run now."""
-        return [it for it in self.services if it.kind == kind and it.pid]
+        return [service for service in self.services if service.kind == kind and service.pid]
 
     def start(self) -> None:
         """Start all."""

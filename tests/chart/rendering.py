@@ -63,8 +63,8 @@ def pods(objects: Sequence[Object]) -> Iterator[tuple[str, Object]]:
     for each in of_kind(objects, "Deployment", "StatefulSet", "Job"):
         template = each["spec"]["template"]
         claims = [
-            {"name": it["metadata"]["name"], "persistentVolumeClaim": {}}
-            for it in each["spec"].get("volumeClaimTemplates", [])
+            {"name": claim["metadata"]["name"], "persistentVolumeClaim": {}}
+            for claim in each["spec"].get("volumeClaimTemplates", [])
         ]
         volumes = [*template["spec"].get("volumes", []), *claims]
         yield title(each), {**template, "spec": {**template["spec"], "volumes": volumes}}

@@ -16,7 +16,7 @@ KEPT: Final = ("least", "everything", "trial")
 def shape(objects: Sequence[Object]) -> str:
     """Return what each container is given and asked, and what each NetworkPolicy allows."""
     lines = [line for where, pod in pods(objects) for line in _of_pod(where, pod)]
-    lines += [it for each in of_kind(objects, "NetworkPolicy") for it in _of_policy(each)]
+    lines += [line for each in of_kind(objects, "NetworkPolicy") for line in _of_policy(each)]
     return "\n".join(lines) + "\n"
 
 
@@ -40,7 +40,7 @@ def _of_policy(policy: Object) -> Iterator[str]:
     for direction, ways in (("ingress", "from"), ("egress", "to")):
         for rule in policy["spec"].get(direction) or []:
             peers = json.dumps(rule.get(ways) or "anywhere")
-            ports = ", ".join(str(it["port"]) for it in rule.get("ports", [])) or "any port"
+            ports = ", ".join(str(port["port"]) for port in rule.get("ports", [])) or "any port"
             yield f"  {direction} {ways} {peers}, {ports}"
 
 

@@ -21,9 +21,9 @@ def test_the_alerts_are_those_of_the_file_with_the_address_of_their_pages() -> N
 def test_the_dashboards_are_those_of_the_files() -> None:
     maps = {
         key: value
-        for it in of_kind(rendered("everything"), "ConfigMap")
-        if it["metadata"]["labels"].get("grafana_dashboard") == "1"
-        for key, value in it["data"].items()
+        for manifest in of_kind(rendered("everything"), "ConfigMap")
+        if manifest["metadata"]["labels"].get("grafana_dashboard") == "1"
+        for key, value in manifest["data"].items()
     }
     files = {f"headway-{path.name}": path for path in (CHART / "dashboards").iterdir()}
 
@@ -33,6 +33,9 @@ def test_the_dashboards_are_those_of_the_files() -> None:
 
 
 def test_none_are_made_unasked() -> None:
-    made = {it["metadata"]["labels"]["app.kubernetes.io/component"] for it in rendered("least")}
+    made = {
+        manifest["metadata"]["labels"]["app.kubernetes.io/component"]
+        for manifest in rendered("least")
+    }
 
     assert made.isdisjoint({"alerts", "dashboards"})

@@ -54,8 +54,10 @@ def variables(container: Object) -> dict[str, str]:
     """The environment of a container; a value that comes from elsewhere is a key, or a word."""
     key = f"id:{'A' * 43}="
     return {
-        it["name"]: it.get("value", key if it["name"] == "HEADWAY_SECRETS_KEYS" else "word")
-        for it in container.get("env", [])
+        variable["name"]: variable.get(
+            "value", key if variable["name"] == "HEADWAY_SECRETS_KEYS" else "word"
+        )
+        for variable in container.get("env", [])
     }
 
 
@@ -71,7 +73,7 @@ def test_headway_takes_the_settings_of_every_container(
 ) -> None:
     for where, pod in pods(rendered(name)):
         for container in containers(pod):
-            for set_here in [it for it in os.environ if it.startswith("HEADWAY_")]:
+            for set_here in [name for name in os.environ if name.startswith("HEADWAY_")]:
                 monkeypatch.delenv(set_here)
             with monkeypatch.context() as its:
                 for given, value in variables(container).items():
@@ -87,23 +89,31 @@ def test_no_container_has_a_setting_that_it_does_not_read() -> None:
             for model in READS[container["name"]]
             for field in model.model_fields
         }
-        given = {it for it in variables(container) if it.startswith("HEADWAY_")}
-        others = {it for it in given - read if not it.startswith(("HEADWAY_CONN_", "HEADWAY_VAR_"))}
+        given = {
+            variable_name
+            for variable_name in variables(container)
+            if variable_name.startswith("HEADWAY_")
+        }
+        others = {
+            name for name in given - read if not name.startswith(("HEADWAY_CONN_", "HEADWAY_VAR_"))
+        }
         assert others <= {"HEADWAY_HOME"}, (name, where, container["name"])
 
 
 def test_no_setting_is_named_like_a_variable_that_kubernetes_makes() -> None:
     services = {
-        it["metadata"]["name"] for name in SETS for it in of_kind(rendered(name), "Service")
+        manifest["metadata"]["name"]
+        for name in SETS
+        for manifest in of_kind(rendered(name), "Service")
     }
-    made = tuple(f"{it.upper().replace('-', '_')}_" for it in services)
+    made = tuple(f"{service.upper().replace('-', '_')}_" for service in services)
 
     assert services
     assert [
-        it
+        variable_name
         for _, _, container in every_container()
-        for it in variables(container)
-        if it.startswith(made) or it.endswith("_SERVICE_HOST")
+        for variable_name in variables(container)
+        if variable_name.startswith(made) or variable_name.endswith("_SERVICE_HOST")
     ] == []
 
 
@@ -139,7 +149,11 @@ def test_a_driver_owns_its_executors_where_it_can() -> None:
 
 
 def test_connections_have_the_names_that_workers_look_for() -> None:
-    [pod] = [it for where, it in pods(rendered("everything")) if where.endswith("-worker-embedded")]
+    [pod] = [
+        executor
+        for where, executor in pods(rendered("everything"))
+        if where.endswith("-worker-embedded")
+    ]
     names = variables(pod["spec"]["containers"][0])
 
     assert variable_of(SecretKind.CONNECTION, "my.warehouse") in names
@@ -151,12 +165,12 @@ def test_both_containers_have_shared_folders_at_the_same_paths() -> None:
     for name in SETS:
         for where, pod in pods(rendered(name)):
             service, *others = pod["spec"]["containers"]
-            paths = {it["name"]: it["mountPath"] for it in service.get("volumeMounts", [])}
+            paths = {mount["name"]: mount["mountPath"] for mount in service.get("volumeMounts", [])}
             for forker in others:
                 shared = {
-                    it["name"]: it["mountPath"]
-                    for it in forker["volumeMounts"]
-                    if it["name"] in paths
+                    mount["name"]: mount["mountPath"]
+                    for mount in forker["volumeMounts"]
+                    if mount["name"] in paths
                 }
                 assert shared.items() <= paths.items(), where
                 assert "forker" in shared
@@ -170,7 +184,8 @@ def test_what_keeps_state_may_write_to_its_home() -> None:
         given = variables(container)
         if container["name"] == "worker" or '"git"' in given.get("HEADWAY_PARSER_BUNDLES", ""):
             mounts = {
-                it["mountPath"]: it.get("readOnly", False) for it in container["volumeMounts"]
+                mount["mountPath"]: mount.get("readOnly", False)
+                for mount in container["volumeMounts"]
             }
             assert mounts.get(given["HEADWAY_HOME"]) is False, (name, where)
             found.add(container["name"])
@@ -189,7 +204,9 @@ def test_an_hpa_looks_at_the_containers_that_work_for_attempts(
 
     [hpa] = of_kind(render(SETS["least"], values), "HorizontalPodAutoscaler")
 
-    assert [it["containerResource"]["container"] for it in hpa["spec"]["metrics"]] == measured
+    assert [
+        metric["containerResource"]["container"] for metric in hpa["spec"]["metrics"]
+    ] == measured
     assert invalid([hpa]) == []
 
 
@@ -220,8 +237,10 @@ def test_a_service_to_come_is_a_block_of_values_and_one_call(tmp_path: Path) -> 
 
     objects = render(SETS["least"], chart=later)
 
-    new = [it for it in objects if it["metadata"]["name"] == "release-headway-api"]
-    assert {it["kind"] for it in new} == {
+    new = [
+        manifest for manifest in objects if manifest["metadata"]["name"] == "release-headway-api"
+    ]
+    assert {manifest["kind"] for manifest in new} == {
         *("Deployment", "PodDisruptionBudget", "ServiceAccount", "NetworkPolicy")
     }
     assert [*invalid(new), *violations(objects), *loose_ends(objects)] == []
@@ -242,7 +261,7 @@ def test_large_numbers_are_written_as_they_were(tmp_path: Path) -> None:
 
     objects = render(SETS["least"], values)
 
-    [(_, worker)] = [it for it in pods(objects) if it[0].endswith("-worker-default")]
+    [(_, worker)] = [pod for pod in pods(objects) if pod[0].endswith("-worker-default")]
     given = variables(worker["spec"]["containers"][0])
     assert given["HEADWAY_WORKER_DRAIN_GRACE"] == "2000000"
     assert given["HEADWAY_WORKER_HEARTBEAT_INTERVAL"] == "1.5"

@@ -84,7 +84,7 @@ FORKER_BREAKS: dict[str, tuple[Break, str]] = {
         "forker: it has the secret keys",
     ),
     "code": (
-        lambda pod: [it.pop("readOnly", None) for it in _forker(pod)["volumeMounts"]],
+        lambda pod: [mount.pop("readOnly", None) for mount in _forker(pod)["volumeMounts"]],
         "forker: it may write to code",
     ),
 }
@@ -93,7 +93,9 @@ FORKER_BREAKS: dict[str, tuple[Break, str]] = {
 def broken(objects: tuple[Any, ...], name: str, change: Break) -> list[str]:
     mine = deepcopy(list(objects))
     [deployment] = [
-        it for it in mine if (it["kind"], it["metadata"]["name"]) == ("Deployment", name)
+        manifest
+        for manifest in mine
+        if (manifest["kind"], manifest["metadata"]["name"]) == ("Deployment", name)
     ]
     change(deployment["spec"]["template"])
     return violations(mine)
@@ -129,7 +131,7 @@ def test_a_token_is_for_the_fork_server_of_drivers_alone() -> None:
 
 def test_executors_that_spark_makes_fit_the_profile_too() -> None:
     objects = deepcopy(list(rendered("spark-on-kubernetes")))
-    maps = [it for it in objects if it["kind"] == "ConfigMap"]
+    maps = [manifest for manifest in objects if manifest["kind"] == "ConfigMap"]
     assert maps
     for each in maps:
         each["data"]["executor.yaml"] = each["data"]["executor.yaml"].replace("ALL", "CHOWN")
@@ -149,7 +151,9 @@ def test_hooks_and_tokens_of_accounts_are_found() -> None:
 
 
 def test_a_policy_that_leaves_a_network_open_is_found() -> None:
-    objects: list[Any] = deepcopy([it for it in rendered("least") if it["kind"] == "NetworkPolicy"])
+    objects: list[Any] = deepcopy(
+        [manifest for manifest in rendered("least") if manifest["kind"] == "NetworkPolicy"]
+    )
     objects[0]["spec"]["policyTypes"] = ["Ingress"]
     objects[-1]["spec"]["egress"].append({"to": []})
 
@@ -170,9 +174,10 @@ def test_who_is_named_may_log_in_to_the_postgres_of_the_chart(tmp_path: Path) ->
     objects = render(SETS["trial"], values)
 
     [policy] = [
-        it["spec"]
-        for it in objects
-        if (it["kind"], it["metadata"]["name"]) == ("NetworkPolicy", "release-headway-postgres")
+        manifest["spec"]
+        for manifest in objects
+        if (manifest["kind"], manifest["metadata"]["name"])
+        == ("NetworkPolicy", "release-headway-postgres")
     ]
     assert policy["ingress"][1:] == [{"from": [keda], "ports": [{"port": 5432}]}]
 
@@ -186,12 +191,16 @@ def test_behind_pgbouncer_services_reach_postgres_only_to_listen(
 
     objects = render(SETS["pgbouncer"], values)
 
-    policies = {it["metadata"]["name"]: it for it in objects if it["kind"] == "NetworkPolicy"}
+    policies = {
+        manifest["metadata"]["name"]: manifest
+        for manifest in objects
+        if manifest["kind"] == "NetworkPolicy"
+    }
     reach = {
         name.removeprefix("release-headway-")
-        for name, it in policies.items()
+        for name, policy in policies.items()
         if {"port": 5433}
-        in [port for rule in it["spec"].get("egress", []) for port in rule["ports"]]
+        in [port for rule in policy["spec"].get("egress", []) for port in rule["ports"]]
     }
     services = {"scheduler", "parser", "worker-default"}
     assert reach == {"migrate", "pgbouncer", *(services if notify else ())}

@@ -42,7 +42,7 @@ class Server:
     def environment(self, container: Object, port: int | None = None) -> dict[str, str]:
         """The environment of a container that finds this server where the chart says."""
         owner = container["name"] == "migrate"
-        found = {it["name"]: it.get("value", PASSWORD) for it in container["env"]}
+        found = {variable["name"]: variable.get("value", PASSWORD) for variable in container["env"]}
         address = make_url(found["HEADWAY_DATABASE_URL"]).set(host=NAME)
         if owner:
             address = address.set(username=self.url.username)
@@ -79,7 +79,7 @@ def server(folder: Path) -> Iterator[Server]:
     given = {"ssl": "on", "ssl_cert_file": str(certificate), "ssl_key_file": str(key)}
     with PostgresServer(folder / "data", settings=given, binaries=_with_tls()) as running:
         found = Server(make_url(running.url), authority, other)
-        [migration] = [it for it in every("least") if it["name"] == "migrate"]
+        [migration] = [container for container in every("least") if container["name"] == "migrate"]
         done = headway(found.environment(migration), *migration["args"])
         assert done.returncode == 0, done.stderr
         yield found
@@ -98,7 +98,7 @@ def every(name: str) -> list[Object]:
 
 
 def service(name: str, role: str) -> Object:
-    return next(it for it in every(name) if it["name"] == role)
+    return next(container for container in every(name) if container["name"] == role)
 
 
 def headway(environment: Mapping[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -167,7 +167,10 @@ def pooled(server: Server, folder: Path) -> Iterator[int]:
     place = folder / "pgbouncer"
     place.mkdir()
     port = choose_port(place / "port", None)
-    [config] = [it["data"]["pgbouncer.ini"] for it in of_kind(rendered("pgbouncer"), "ConfigMap")]
+    [config] = [
+        manifest["data"]["pgbouncer.ini"]
+        for manifest in of_kind(rendered("pgbouncer"), "ConfigMap")
+    ]
     users = "".join(f'"headway_{role}" "{PASSWORD}"\n' for role in ROLES)
     certificate, key = server.authority.issue(place, NAME)
     files = {

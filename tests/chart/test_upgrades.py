@@ -43,7 +43,9 @@ def test_a_later_release_changes_nothing_that_is_fixed(name: str, tmp_path: Path
     after = render(SETS[name], chart=later)
 
     assert changes(rendered(name), after) == []
-    [before_job], [after_job] = (list(of_kind(it, "Job")) for it in (rendered(name), after))
+    [before_job], [after_job] = (
+        list(of_kind(objects, "Job")) for objects in (rendered(name), after)
+    )
     assert before_job["metadata"]["name"] != after_job["metadata"]["name"]
 
 
@@ -85,7 +87,9 @@ def test_a_scheduler_that_is_to_be_alone_ends_before_the_next_one_starts(
     objects = render(SETS["least"], values)
 
     found = {
-        it["metadata"]["labels"]["app.kubernetes.io/component"]: it["spec"]["strategy"]["type"]
-        for it in of_kind(objects, "Deployment")
+        manifest["metadata"]["labels"]["app.kubernetes.io/component"]: manifest["spec"]["strategy"][
+            "type"
+        ]
+        for manifest in of_kind(objects, "Deployment")
     }
     assert found == {"scheduler": strategy, "parser": "RollingUpdate", "worker": "RollingUpdate"}

@@ -45,21 +45,31 @@ def test_the_migration_is_named_for_the_schema_of_this_release(name: str) -> Non
 @pytest.mark.parametrize("name", SETS)
 def test_no_name_is_too_long_to_be_a_label(name: str) -> None:
     assert [
-        it["metadata"]["name"] for it in rendered(name) if len(it["metadata"]["name"]) > 63
+        manifest["metadata"]["name"]
+        for manifest in rendered(name)
+        if len(manifest["metadata"]["name"]) > 63
     ] == []
 
 
 @pytest.mark.parametrize("name", SETS)
 def test_every_pod_of_a_service_waits_for_the_schema_as_its_own_role(name: str) -> None:
     for where, pod in pods(rendered(name)):
-        waiting = [it for it in containers(pod) if it["name"] == "await-migration"]
+        waiting = [
+            each_container
+            for each_container in containers(pod)
+            if each_container["name"] == "await-migration"
+        ]
         service = pod["metadata"]["labels"]["app.kubernetes.io/component"]
         if service not in ("scheduler", "parser", "worker"):
             assert waiting == [], where
             continue
         [container] = waiting
         assert container["args"][:2] == ["db", "wait"]
-        [url] = [it["value"] for it in container["env"] if it["name"] == "HEADWAY_DATABASE_URL"]
+        [url] = [
+            variable["value"]
+            for variable in container["env"]
+            if variable["name"] == "HEADWAY_DATABASE_URL"
+        ]
         assert url.startswith(f"postgresql://headway_{service}@")
 
 
@@ -72,7 +82,7 @@ def test_only_schedulers_have_the_login_of_users_and_may_be_without(tmp_path: Pa
             f"{pod['metadata']['labels']['app.kubernetes.io/component']} {container['name']}"
             for _, pod in pods(render(*values))
             for container in containers(pod)
-            if any("DATABASE_USER" in it["name"] for it in container.get("env", []))
+            if any("DATABASE_USER" in variable["name"] for variable in container.get("env", []))
         }
 
     assert having(SETS["production"]) == {"scheduler scheduler"}
@@ -84,9 +94,9 @@ def test_a_worker_has_time_to_drain_for_every_group() -> None:
     for name in SETS:
         for where, pod in pods(rendered(name)):
             seconds = {
-                it["name"]: float(it["value"])
-                for it in pod["spec"]["containers"][0].get("env", [])
-                if it["name"].endswith(("_GRACE", "_LEASE_DURATION"))
+                variable["name"]: float(variable["value"])
+                for variable in pod["spec"]["containers"][0].get("env", [])
+                if variable["name"].endswith(("_GRACE", "_LEASE_DURATION"))
             }
             if seconds:
                 grace = pod["spec"]["terminationGracePeriodSeconds"]
@@ -106,7 +116,7 @@ def test_notes_have_the_next_three_commands(name: str) -> None:
     commands = [line.strip() for line in notes.splitlines() if line.startswith("  kubectl")]
 
     assert len(commands) == 3, done.stderr
-    names = {it["metadata"]["name"] for it in of_kind(rendered(name), "Deployment")}
+    names = {manifest["metadata"]["name"] for manifest in of_kind(rendered(name), "Deployment")}
     found = re.search(r"exec deployment/(\S+) --container scheduler -- headway doctor", notes)
     assert found
     assert found[1] in names

@@ -29,7 +29,7 @@ def test_every_value_is_described() -> None:
     found = list(values_readme.values((CHART / "values.yaml").read_text()))
 
     assert len(found) > 100
-    assert [it.path for it in found if not it.description] == []
+    assert [value.path for value in found if not value.description] == []
 
 
 def resolved(schema: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,9 @@ def differences(schema: dict[str, Any], values: Any, path: str) -> list[str]:
     found = [f"{path}.{name}" for name in properties.keys() ^ values.keys()]
     both = properties.keys() & values.keys()
     return found + [
-        it for name in both for it in differences(properties[name], values[name], f"{path}.{name}")
+        difference
+        for name in both
+        for difference in differences(properties[name], values[name], f"{path}.{name}")
     ]
 
 
@@ -82,4 +84,6 @@ def test_no_object_takes_a_value_that_it_does_not_name() -> None:
     found = dict(objects(SCHEMA))
 
     assert len(found) > 40
-    assert [path for path, it in found.items() if it.get("additionalProperties") is not False] == []
+    assert [
+        path for path, schema in found.items() if schema.get("additionalProperties") is not False
+    ] == []

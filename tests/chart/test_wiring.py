@@ -45,9 +45,10 @@ def test_what_is_taken_away_is_missed(what: str) -> None:
     change, message = CHANGES[what]
     objects: list[Any] = deepcopy(list(rendered("least")))
     [deployment] = [
-        it
-        for it in objects
-        if it["metadata"]["name"] == "release-headway-worker-default" and it["kind"] == "Deployment"
+        manifest
+        for manifest in objects
+        if manifest["metadata"]["name"] == "release-headway-worker-default"
+        and manifest["kind"] == "Deployment"
     ]
 
     change(deployment)
@@ -57,9 +58,10 @@ def test_what_is_taken_away_is_missed(what: str) -> None:
 
 def test_a_pod_without_a_policy_of_its_own_is_found() -> None:
     objects = [
-        it
-        for it in rendered("least")
-        if it["metadata"]["name"] != "release-headway-parser" or it["kind"] != "NetworkPolicy"
+        manifest
+        for manifest in rendered("least")
+        if manifest["metadata"]["name"] != "release-headway-parser"
+        or manifest["kind"] != "NetworkPolicy"
     ]
 
     assert loose_ends(objects) == [
@@ -71,7 +73,9 @@ def test_a_pod_without_a_policy_of_its_own_is_found() -> None:
     "kind", ["Deployment", "ScaledObject", "TriggerAuthentication", "PodMonitor"]
 )
 def test_a_field_that_nobody_knows_is_found_deep_in_an_object(kind: str) -> None:
-    [first, *_] = [deepcopy(it) for it in rendered("everything") if it["kind"] == kind]
+    [first, *_] = [
+        deepcopy(manifest) for manifest in rendered("everything") if manifest["kind"] == kind
+    ]
     assert invalid([first]) == []
 
     deepest = next(iter(first["spec"].values()))
@@ -82,9 +86,13 @@ def test_a_field_that_nobody_knows_is_found_deep_in_an_object(kind: str) -> None
 
 def test_an_account_of_another_namespace_has_a_role_that_no_other_release_has() -> None:
     """Two releases of one name may have their executors in one namespace."""
-    found = [it for it in rendered("everything") if it["kind"] in ("Role", "RoleBinding")]
+    found = [
+        manifest
+        for manifest in rendered("everything")
+        if manifest["kind"] in ("Role", "RoleBinding")
+    ]
 
-    assert {it["metadata"]["namespace"] for it in found} == {"executors"}
-    names = {it["metadata"]["name"] for it in found}
+    assert {manifest["metadata"]["namespace"] for manifest in found} == {"executors"}
+    names = {manifest["metadata"]["name"] for manifest in found}
     assert names == {f"{NAMESPACE}-release-flow-worker-kubernetes"}
-    assert {it["roleRef"]["name"] for it in found if "roleRef" in it} == names
+    assert {manifest["roleRef"]["name"] for manifest in found if "roleRef" in manifest} == names

@@ -165,7 +165,7 @@ def test_it_is_refused(what: str, major: int, tmp_path: Path) -> None:
         render(SETS["least"], values, major=major)
 
     said = str(refused.value)
-    missing = [it for it in words if it not in said and it.replace(".", "/") not in said]
+    missing = [word for word in words if word not in said and word.replace(".", "/") not in said]
     assert missing == [], said
 
 

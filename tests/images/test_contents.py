@@ -50,7 +50,7 @@ def test_it_runs_as_an_account_without_rights(podman: Podman, image: str) -> Non
 
     assert found["User"] == "10001:10001"  # in numbers, or a kubelet cannot tell that it is not 0
     assert {"HOME=/var/lib/headway", "HEADWAY_HOME=/var/lib/headway/home"} <= set(found["Env"])
-    assert not [it for it in found["Env"] if it.startswith("PIP_")]
+    assert not [variable for variable in found["Env"] if variable.startswith("PIP_")]
 
 
 def test_it_has_the_locked_packages_and_no_others(podman: Podman, image: str) -> None:
@@ -67,7 +67,7 @@ def test_it_has_the_locked_packages_and_no_others(podman: Podman, image: str) ->
     (line,) = in_image(podman, image, f'/opt/headway/bin/python -c "{program}"')
 
     def normalized(lines: set[str]) -> set[str]:
-        return {re.sub(r"[-_.]+(?=.*==)", "-", it).lower() for it in lines}
+        return {re.sub(r"[-_.]+(?=.*==)", "-", requirement).lower() for requirement in lines}
 
     assert normalized(set(json.loads(line))) == normalized(wanted)
 
@@ -88,7 +88,7 @@ def test_nothing_is_left_of_the_build(podman: Podman, image: str) -> None:
         podman, image, f"find {places} -type f 2> /dev/null; ls -d /etc/pip.conf; true"
     )
 
-    assert [it for it in found if Path(it).name not in (".bashrc", ".profile")] == []
+    assert [path for path in found if Path(path).name not in (".bashrc", ".profile")] == []
 
 
 def test_no_program_brings_rights(podman: Podman, image: str) -> None:

@@ -44,7 +44,7 @@ def test_the_doctor_misses_nothing_but_a_database(podman: Podman, image: str) ->
 
 
 def test_the_doctor_says_which_mounts_are_missing(podman: Podman, headway: str) -> None:
-    bare = [it for it in ISOLATED if not it.startswith("--tmpfs")]
+    bare = [name for name in ISOLATED if not name.startswith("--tmpfs")]
 
     told = podman.run(bare, headway, "doctor", "-o", "json", check=False)
 

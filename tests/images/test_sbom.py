@@ -46,8 +46,8 @@ def check(validator: Path, bill: Path) -> str:
 
 def purls(bill: Path, kind: str) -> set[str]:
     content: dict[str, Any] = json.loads(bill.read_text())
-    found = {it.get("purl", "") for it in content["components"]}
-    return {it.removeprefix(f"pkg:{kind}/") for it in found if it.startswith(f"pkg:{kind}/")}
+    found = {component.get("purl", "") for component in content["components"]}
+    return {purl.removeprefix(f"pkg:{kind}/") for purl in found if purl.startswith(f"pkg:{kind}/")}
 
 
 def test_it_is_valid(podman: Podman, image: str, validator: Path, tmp_path: Path) -> None:
@@ -63,13 +63,13 @@ def test_it_names_all_packages_of_the_image(podman: Podman, image: str) -> None:
     bill = bill_of_materials(podman, image)
 
     locked = (ROOT / "deploy/requirements.txt").read_text()
-    wanted = {it.lower().replace("_", "-") for it in re.findall(r"^(\S+)==", locked, re.M)}
+    wanted = {name.lower().replace("_", "-") for name in re.findall(r"^(\S+)==", locked, re.M)}
     installed = podman.run(
         ["--network=none", "--entrypoint=dpkg-query"], image, "-W", "-f", "${Package}\n"
     ).split()
-    assert {it.partition("@")[0] for it in purls(bill, "pypi")} >= {*wanted, "headway"}
-    debian = {it.removeprefix("debian/").partition("@")[0] for it in purls(bill, "deb")}
-    assert {it.replace("%2B", "+") for it in debian} == set(installed)
+    assert {purl.partition("@")[0] for purl in purls(bill, "pypi")} >= {*wanted, "headway"}
+    debian = {purl.removeprefix("debian/").partition("@")[0] for purl in purls(bill, "deb")}
+    assert {name.replace("%2B", "+") for name in debian} == set(installed)
 
 
 def test_it_says_what_it_is_of_and_what_needs_what(podman: Podman, headway: str) -> None:
@@ -77,8 +77,10 @@ def test_it_says_what_it_is_of_and_what_needs_what(podman: Podman, headway: str)
 
     image = content["metadata"]["component"]
     label = podman.inspect(headway)["Labels"]["org.opencontainers.image.created"]
-    needs = {it["ref"]: it["dependsOn"] for it in content["dependencies"]}
-    pydantic = next(it for it in content["components"] if it["name"] == "pydantic")
+    needs = {dependency["ref"]: dependency["dependsOn"] for dependency in content["dependencies"]}
+    pydantic = next(
+        component for component in content["components"] if component["name"] == "pydantic"
+    )
     assert (image["name"], image["version"]) == ("headway", __version__)
     assert content["metadata"]["timestamp"] == label
     assert len(needs[image["bom-ref"]]) == len(content["components"])
@@ -89,5 +91,5 @@ def test_it_says_what_it_is_of_and_what_needs_what(podman: Podman, headway: str)
 def test_it_names_the_libraries_inside_of_spark(podman: Podman, headway_spark: str) -> None:
     libraries = purls(bill_of_materials(podman, headway_spark), "maven")
 
-    assert any(it.startswith("org.apache.logging.log4j/log4j-core@") for it in libraries)
-    assert any(it.startswith("org.apache.spark/spark-core_2.13@") for it in libraries)
+    assert any(library.startswith("org.apache.logging.log4j/log4j-core@") for library in libraries)
+    assert any(library.startswith("org.apache.spark/spark-core_2.13@") for library in libraries)

@@ -186,7 +186,10 @@ def _lose_a_machine(a: Machine, b: Machine, result: Result) -> None:
     until(lambda: _headway(a, "dags", "list")[-1]["dag_id"] == "records", "the second DAG")
     until(lambda: _alive(a)["worker"] == 2, "both workers again")
     a.run(f"{_USER} dags trigger records")
-    until(lambda: min(_records(it).count("start") for it in (a, b)) >= 3, "tasks on both machines")
+    until(
+        lambda: min(_records(machine).count("start") for machine in (a, b)) >= 3,
+        "tasks on both machines",
+    )
     b.cut()
     cut = time.monotonic()
     lost = _records(b).count("start") - _records(b).count("end")

@@ -48,7 +48,7 @@ class Source:
     def changes(self) -> list[Change]:
         """Return every change, each once, in the order of the file."""
         found = set(self._of(ast.parse(self.text)))
-        return sorted(it for it in found if it.apply(self.text) != self.text)
+        return sorted(change for change in found if change.apply(self.text) != self.text)
 
     def _of(self, node: ast.AST) -> Iterator[Change]:
         if isinstance(node, ast.Raise):

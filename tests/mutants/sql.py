@@ -46,7 +46,9 @@ def is_sql(text: str) -> bool:
 
 def changes(literal: str, offset: int) -> Iterator[Change]:
     """Yield the changes of a string literal of SQL that begins at that character of its file."""
-    hidden = [it.span() for it in (*_COMMENT.finditer(literal), *_PLACEHOLDER.finditer(literal))]
+    hidden = [
+        found.span() for found in (*_COMMENT.finditer(literal), *_PLACEHOLDER.finditer(literal))
+    ]
     for change in _found(literal):
         if not any(start < change.end and change.start < end for start, end in hidden):
             yield Change(change.start + offset, change.end + offset, change.new)

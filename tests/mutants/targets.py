@@ -45,7 +45,7 @@ TARGETS: Final[Mapping[str, Target]] = {
         420,
     ),
     "worker": Target(
-        tuple(f"services/worker/headway_worker/{it}*.py" for it in ("", *_WORKER)),
+        tuple(f"services/worker/headway_worker/{name}*.py" for name in ("", *_WORKER)),
         ("tests/unit/worker",),
         ("tests/integration",),
         420,
@@ -74,10 +74,10 @@ def mirrors(root: Path, target: Target, source: Path) -> tuple[list[Path], list[
 
 def _importers(root: Path, target: Target, modules: Iterable[Path]) -> list[Path]:
     """Return the tests that import one of these modules, those that are called like it first."""
-    folders, names = (*target.whole, *target.mirrors), [it.stem.rstrip("s") for it in modules]
+    folders, names = (*target.whole, *target.mirrors), [path.stem.rstrip("s") for path in modules]
     patterns = [_importing(module) for module in modules]
     found = {path for folder in folders for path in _tests(root, folder)}
-    near = [path for path in found if any(it.search(path.read_text()) for it in patterns)]
+    near = [path for path in found if any(pattern.search(path.read_text()) for pattern in patterns)]
     near.sort(key=lambda path: (not any(name in path.stem for name in names), path))
     return [path.relative_to(root) for path in near]
 
@@ -86,7 +86,7 @@ def _users(root: Path, source: Path) -> list[Path]:
     """Return the modules of the product that import this one."""
     pattern = _importing(source)
     every = (path for top in ("shared", "services") for path in (root / top).rglob("*.py"))
-    return sorted(it.relative_to(root) for it in every if pattern.search(it.read_text()))
+    return sorted(path.relative_to(root) for path in every if pattern.search(path.read_text()))
 
 
 def _tests(root: Path, folder: str) -> Iterator[Path]:

@@ -141,7 +141,7 @@ class Estate:
         """Return all that is wrong: `violations` of chaos, and ends that nobody wanted."""
         expected = checker.Expected(self.start, self.end, DAGS, set())
         logged = [
-            f"{it.name} has logged a traceback" for it in self.fleet.services if _has_failed(it)
+            f"{one.name} has logged a traceback" for one in self.fleet.services if _has_failed(one)
         ]
         return [
             *self.violations,
@@ -214,9 +214,9 @@ def service(root: Path, name: str, kind: str, url: str, python: str = sys.execut
 def begun_twice(history: History, ended_before: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Tasks that ran again although they had ended with success before."""
     counts: dict[tuple[str, ...], int] = {}
-    for it in history.records:
-        if it.what == "end":
-            key = tuple(map(str, it.task))
+    for record in history.records:
+        if record.what == "end":
+            key = tuple(map(str, record.task))
             counts[key] = counts.get(key, 0) + 1
     for task in ended_before:
         if counts.get(task, 0) > 1:

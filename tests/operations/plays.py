@@ -118,7 +118,7 @@ def upgrade(root: Path, revision: str = "HEAD~1") -> Played:
         changed = migrate.head() != postgres.sql("SELECT version_num FROM alembic_version").strip()
         played.figures["a migration"] = "yes" if changed else "no"
         if changed:  # the page says so: parsers and workers end first
-            for each in [it for it in old if it.kind != "scheduler"]:
+            for each in [one for one in old if one.kind != "scheduler"]:
                 its.retire(each)
             migrate.upgrade(postgres.url)
         for each in old:
@@ -156,7 +156,7 @@ def dump_and_restore(root: Path) -> Played:
         played.figures["successes in the dump"] = str(len(dumped))
         played.violations += [*its.violations, *its.fleet.unexpected, *begun_twice(history, dumped)]
         played.violations += [
-            f"{it.run_id} {it.state}" for it in history.runs if it.state != "success"
+            f"{run.run_id} {run.state}" for run in history.runs if run.state != "success"
         ]
     return played
 
@@ -277,7 +277,8 @@ def _go_on_at(its: Estate, new: Server) -> None:
     its.url = new.url
     urls = _addresses(new)
     its.fleet.services = [
-        service(its.root, f"{it.name}-again", it.kind, urls[it.kind]) for it in its.fleet.services
+        service(its.root, f"{old.name}-again", old.kind, urls[old.kind])
+        for old in its.fleet.services
     ]
     its.fleet.start()
     its.until_busy()
@@ -288,7 +289,7 @@ def _successes(root: Path, ending: ExitStack, its: Estate) -> list[tuple[str, ..
     read = ending.enter_context(server(root / "read"))
     read.initialise()
     read.restore(root / "dump")
-    found = [tuple(it) for it in json.loads(read.sql(_ENDED))]
+    found = [tuple(row) for row in json.loads(read.sql(_ENDED))]
     read.stop()
     return found
 

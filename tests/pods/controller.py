@@ -37,8 +37,8 @@ class Deployment:
     @property
     def settled(self) -> bool:
         """Whether it has all the pods that it wants, ready, and no other."""
-        live = [it for it in self.pods if not it.gone]
-        good = (it.ready and it.revision == self.revision for it in live)
+        live = [pod for pod in self.pods if not pod.gone]
+        good = (pod.ready and pod.revision == self.revision for pod in live)
         return len(live) == self.wanted and all(good)
 
 
@@ -80,8 +80,8 @@ class Cluster:
                 name, spec = each["metadata"]["name"], each["spec"]
                 job = Job(name, spec["template"], spec["backoffLimit"])
                 self.jobs.setdefault(name, job)
-            for it in self.deployments.values():
-                it.wanted = 0  # unless it is among the new ones
+            for deployment in self.deployments.values():
+                deployment.wanted = 0  # unless it is among the new ones
             for each in of_kind(objects, "Deployment"):
                 self._apply_deployment(each)
 
@@ -101,21 +101,30 @@ class Cluster:
     def pods(self, name: str = "") -> list[Pod]:
         """Return all pods that run now, or those of one Deployment."""
         with self._lock:
-            chosen = [it for it in self.deployments.values() if name in ("", it.name)]
-            return [pod for it in chosen for pod in it.pods if not pod.gone and not pod.leaving]
+            chosen = [
+                deployment
+                for deployment in self.deployments.values()
+                if name in ("", deployment.name)
+            ]
+            return [
+                pod
+                for deployment in chosen
+                for pod in deployment.pods
+                if not pod.gone and not pod.leaving
+            ]
 
     def every_pod(self) -> list[Pod]:
         """Return all pods that there were and are."""
         with self._lock:
             owners: list[Deployment | Job] = [*self.deployments.values(), *self.jobs.values()]
-            return [pod for it in owners for pod in it.pods]
+            return [pod for owner in owners for pod in owner.pods]
 
     def settled(self) -> bool:
         """Whether everything is as it is wanted."""
         with self._lock:
             self.check()
             owners: list[Deployment | Job] = [*self.deployments.values(), *self.jobs.values()]
-            return all(it.settled for it in owners)
+            return all(owner.settled for owner in owners)
 
     def check(self) -> None:
         """Raise what the thread has failed by, or that of a pod."""
@@ -146,7 +155,7 @@ class Cluster:
                     deployment.wanted = 0
                 for pod in self.every_pod():
                     pod.leave()
-            while any(not it.gone for it in self.every_pod()):
+            while any(not pod.gone for pod in self.every_pod()):
                 self._end.wait(_EVERY)
             self._end.set()
             self._thread.join()

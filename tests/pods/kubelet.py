@@ -75,7 +75,7 @@ class Pod:
     def ready(self) -> bool:
         """Whether all its containers are ready."""
         health = list(self._health.values())
-        return self._up and not self.leaving and all(it.ready for it in health)
+        return self._up and not self.leaving and all(answer.ready for answer in health)
 
     @property
     def folder(self) -> Path:
@@ -139,7 +139,7 @@ class Pod:
             self._node.podman("pod", "rm", "--force", "--time=0", self.name, check=False)
             return False
         now = time.monotonic()
-        self._health = {name: Health(it, now) for name, it in self.containers.items()}
+        self._health = {name: Health(container, now) for name, container in self.containers.items()}
         self._up = True
         return True
 
@@ -165,18 +165,18 @@ class Pod:
 
         When the last container of a pod ends, podman stops the one that holds the network too.
         """
-        seen = [self.seen(it) for it in self.containers]
-        whole = all(it is not None and it.exited for it in seen)
+        seen = [self.seen(container) for container in self.containers]
+        whole = all(container is not None and container.exited for container in seen)
         if whole and ((infra := self.seen("infra")) is None or not infra.exited):
             return
         started = list(self.containers) if whole else [name]
-        for it in started:
-            self._health[it] = Health(self.containers[it], time.monotonic())
-            self._due[it] = time.monotonic() + _AGAIN_AFTER
-            self.restarts[it] += 1
-            ended = self.seen(it)
-            if ended is not None and not self._is_excused(it, ended.exit_code):
-                self.complain(f"{it} has ended by itself with status {ended.exit_code}")
+        for container_name in started:
+            self._health[container_name] = Health(self.containers[container_name], time.monotonic())
+            self._due[container_name] = time.monotonic() + _AGAIN_AFTER
+            self.restarts[container_name] += 1
+            ended = self.seen(container_name)
+            if ended is not None and not self._is_excused(container_name, ended.exit_code):
+                self.complain(f"{container_name} has ended by itself with status {ended.exit_code}")
         start = ("pod", "start", self.name) if whole else ("start", f"{self.name}-{name}")
         self._node.podman(*start)
         self._node.look()
@@ -191,8 +191,8 @@ class Pod:
 
     def answers(self) -> bool:
         """Return whether the pod can be reached: by any answer at the ports of its probes."""
-        named = [it for it in self.containers.values() if "ports" in it]
-        ports = [port["containerPort"] for it in named for port in it["ports"]]
+        named = [container for container in self.containers.values() if "ports" in container]
+        ports = [port["containerPort"] for container in named for port in container["ports"]]
         return all(_answers(self.address, port) for port in ports)
 
     def _ask(self, name: str, probe: Probe) -> bool:
@@ -208,7 +208,10 @@ class Pod:
                 return False
             return asked.returncode == 0
         wanted = probe.manifest["httpGet"]
-        ports = {it["name"]: it["containerPort"] for it in self.containers[name]["ports"]}
+        ports = {
+            container["name"]: container["containerPort"]
+            for container in self.containers[name]["ports"]
+        }
         connection = http.client.HTTPConnection(
             self.address, ports[wanted["port"]], timeout=probe.timeout
         )
@@ -263,7 +266,7 @@ def exposed(seen: Seen) -> Iterator[str]:
         if own is not None and _namespace(pid) == own:
             try:
                 if (folder / "exe").readlink() != _RUNTIME:
-                    yield from (f"process {pid}: {it}" for it in _exposed(folder))
+                    yield from (f"process {pid}: {exposure}" for exposure in _exposed(folder))
             except OSError:  # it has ended
                 continue
 
@@ -286,6 +289,6 @@ def _exposed(folder: Path) -> Iterator[str]:
         yield "it may gain privileges"
     if status["Seccomp"] != "2":
         yield "its system calls are not filtered"
-    mounts = (it.split() for it in (folder / "mountinfo").read_text().splitlines())
-    if any(it[4] == "/" and "ro" not in it[5].split(",") for it in mounts):
+    mounts = (line.split() for line in (folder / "mountinfo").read_text().splitlines())
+    if any(mount[4] == "/" and "ro" not in mount[5].split(",") for mount in mounts):
         yield "its root can be written to"

@@ -63,7 +63,9 @@ def pod(name: str, template: Object, place: Place) -> Object:
     security = spec.get("securityContext", {})
     if (group := security.get("fsGroup", 0)) != security.get("runAsGroup", 0):
         raise ValueError("Podman gives a process no fsGroup: it has to be the pod's runAsGroup.")
-    volumes = [_volume(it, place, place.folder / name, group) for it in spec.get("volumes", [])]
+    volumes = [
+        _volume(volume, place, place.folder / name, group) for volume in spec.get("volumes", [])
+    ]
     aliases = [{"ip": address, "hostnames": [host]} for host, address in place.hosts.items()]
     # Podman's own profile of system calls lets programs make user namespaces. Kubernetes'
     # RuntimeDefault does not: the profile in the place does not either.
@@ -76,8 +78,10 @@ def pod(name: str, template: Object, place: Place) -> Object:
             "restartPolicy": "Never",  # podman would start init containers anew too
             "hostAliases": aliases,
             "securityContext": _user(spec),
-            "initContainers": [_container(it, place) for it in spec.get("initContainers", [])],
-            "containers": [_container(it, place) for it in spec["containers"]],
+            "initContainers": [
+                _container(container, place) for container in spec.get("initContainers", [])
+            ],
+            "containers": [_container(container, place) for container in spec["containers"]],
             "volumes": volumes,
         },
     }
@@ -86,11 +90,11 @@ def pod(name: str, template: Object, place: Place) -> Object:
 def unheeded(spec: Object) -> set[str]:
     """Return the fields of a pod, its containers and their probes that mean nothing here."""
     containers = [*spec.get("initContainers", []), *spec["containers"]]
-    probes = [it[kind] for it in containers for kind in KINDS if kind in it]
+    probes = [container[kind] for container in containers for kind in KINDS if kind in container]
     return {
         *(spec.keys() - KNOWN),
-        *(key for it in containers for key in it.keys() - KNOWN_OF_CONTAINERS),
-        *(key for it in probes for key in it.keys() - KNOWN_OF_PROBES),
+        *(key for container in containers for key in container.keys() - KNOWN_OF_CONTAINERS),
+        *(key for probe in probes for key in probe.keys() - KNOWN_OF_PROBES),
     }
 
 
@@ -101,7 +105,7 @@ def _user(spec: Object) -> Object:
 
 def _container(given: Object, place: Place) -> Object:
     made = {key: copy.deepcopy(given[key]) for key in given.keys() - _UNUSED}
-    made["env"] = [_variable(it, place) for it in given.get("env", [])]
+    made["env"] = [_variable(variable, place) for variable in given.get("env", [])]
     made["imagePullPolicy"] = "Never"
     return made
 
@@ -134,7 +138,7 @@ def _volume(given: Object, place: Place, folder: Path, group: int) -> Object:
 def _files(given: Object, place: Place) -> Iterator[tuple[str, str]]:
     secret = place.secrets[given["secretName"]]
     items = given.get("items") or [{"key": key, "path": key} for key in secret]
-    return ((it["path"], secret[it["key"]]) for it in items)
+    return ((item["path"], secret[item["key"]]) for item in items)
 
 
 def _folder(path: Path, group: int, mode: int) -> None:
@@ -152,4 +156,4 @@ def _file(path: Path, content: str, group: int, mode: int) -> None:
 
 def described(template: Object) -> dict[str, Any]:
     """Return the containers of a pod that run as long as it does, by name."""
-    return {it["name"]: it for it in template["spec"]["containers"]}
+    return {container["name"]: container for container in template["spec"]["containers"]}

@@ -54,8 +54,13 @@ class Node:
         """Look at all containers anew."""
         found = json.loads(self.podman("ps", "--all", "--pod", "--format=json").stdout or "[]")
         self.seen = {
-            _name(it): Seen(it["Pid"], it["State"] == "running", it["Exited"], it["ExitCode"])
-            for it in found
+            _name(container): Seen(
+                container["Pid"],
+                container["State"] == "running",
+                container["Exited"],
+                container["ExitCode"],
+            )
+            for container in found
         }
 
     def play(self, file: Path, address: str) -> "subprocess.Popen[str]":

@@ -167,7 +167,7 @@ class Stage:
                 if (seen := pod.seen(name)) is None:
                     yield f"{pod.name}: nothing is known of {name}"
                 else:
-                    yield from (f"{pod.name}: {name}: {it}" for it in exposed(seen))
+                    yield from (f"{pod.name}: {name}: {exposure}" for exposure in exposed(seen))
 
 
 def build(podman: Podman, earlier: str) -> None:
@@ -296,14 +296,16 @@ def _judge(stage: Stage, start: datetime, end: datetime) -> Result:
     whole = read_history(stage.engine, stage.records)
     history = History(
         whole.records,
-        [it for it in whole.attempts if it.task.dag_id in DAGS],
-        [it for it in whole.runs if it.dag_id in DAGS],
-        [it for it in whole.skipped if it.dag_id in DAGS],
+        [attempt for attempt in whole.attempts if attempt.task.dag_id in DAGS],
+        [run for run in whole.runs if run.dag_id in DAGS],
+        [skipped for skipped in whole.skipped if skipped.dag_id in DAGS],
     )
     expected = checker.Expected(start, end, DAGS, set())
     result = Result(executions=checker.executions(history))
     result.violations += checker.violations(history, expected)
-    flights = History([], [it for it in whole.attempts if it.task.dag_id not in DAGS], [], [])
+    flights = History(
+        [], [attempt for attempt in whole.attempts if attempt.task.dag_id not in DAGS], [], []
+    )
     result.violations += checker.after_success(flights, expected)
     result.violations += invariants.violations(stage.engine)
     output = stage.root / "claims" / "shared" / "flights"
@@ -312,8 +314,10 @@ def _judge(stage: Stage, start: datetime, end: datetime) -> Result:
         summary = output / "summary" / f"day={day}.json"
         if summary.exists():
             result.flights.append((day, json.loads(summary.read_text())["flights"]))
-    result.outcomes = Counter(str(it.outcome) for it in whole.attempts)
-    result.by_dag = Counter(it.task.dag_id for it in whole.records if it.what == "start")
+    result.outcomes = Counter(str(attempt.outcome) for attempt in whole.attempts)
+    result.by_dag = Counter(
+        record.task.dag_id for record in whole.records if record.what == "start"
+    )
     return result
 
 

@@ -81,7 +81,7 @@ class Health:
         """Return the probes to ask now: until the container has started, that one alone."""
         kinds = KINDS[1:] if self.started else KINDS[:1]
         asked = (self._answers[kind] for kind in kinds if kind in self._answers)
-        return [it.probe for it in asked if it.due_at <= now]
+        return [answers.probe for answers in asked if answers.due_at <= now]
 
     def note(self, probe: Probe, good: bool, now: float) -> None:
         """Take an answer to a probe into account."""

@@ -31,20 +31,22 @@ def next_step(
     At most `surge` pods more than wanted exist, and at most `unavailable` fewer are ready, but for
     those that are not ready by themselves.
     """
-    new = [it for it in pods if it.revision == revision]
-    old = [it for it in pods if it.revision != revision]
+    new = [replica for replica in pods if replica.revision == revision]
+    old = [replica for replica in pods if replica.revision != revision]
     missing = wanted - len(new)
     room = wanted + surge - len(pods) if old else missing
     if missing < 0:
         return Step(0, _first(new, -missing))
-    most = len(pods) - (wanted - unavailable) - sum(not it.ready for it in new)
-    broken = [it.name for it in old if not it.ready][: max(most, 0)]
-    spare = sum(it.ready for it in pods) - (wanted - unavailable)
-    ready = [it.name for it in old if it.ready][: max(spare, 0)]
+    most = len(pods) - (wanted - unavailable) - sum(not replica.ready for replica in new)
+    broken = [replica.name for replica in old if not replica.ready][: max(most, 0)]
+    spare = sum(replica.ready for replica in pods) - (wanted - unavailable)
+    ready = [replica.name for replica in old if replica.ready][: max(spare, 0)]
     return Step(max(min(room, missing), 0), (*broken, *ready))
 
 
 def _first(pods: Sequence[Replica], number: int) -> tuple[str, ...]:
     """Return those that go first: the ones that are not ready, and then the youngest."""
     youngest_first = list(reversed(pods))
-    return tuple(it.name for it in sorted(youngest_first, key=lambda it: it.ready)[:number])
+    return tuple(
+        replica.name for replica in sorted(youngest_first, key=lambda it: it.ready)[:number]
+    )

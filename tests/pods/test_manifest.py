@@ -90,6 +90,8 @@ def test_fields_of_containers_and_probes_are_refused_too(place: Place) -> None:
 
 
 def test_every_field_of_production_is_heeded() -> None:
-    found = {key for _, it in pods(rendered("production")) for key in manifest.unheeded(it["spec"])}
+    found = {
+        key for _, pod in pods(rendered("production")) for key in manifest.unheeded(pod["spec"])
+    }
 
     assert found == {"imagePullSecrets"}

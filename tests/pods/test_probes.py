@@ -11,7 +11,7 @@ CONTAINER = {
 
 def answer(health: Health, kind: str, good: bool, now: float) -> None:
     """Give the answer to a probe, which must be due."""
-    [probe] = [it for it in health.due(now) if it.kind == kind]
+    [probe] = [due for due in health.due(now) if due.kind == kind]
     health.note(probe, good, now)
 
 
@@ -25,7 +25,7 @@ def started() -> Health:
 def test_nothing_else_is_asked_before_the_container_has_started() -> None:
     health = Health(CONTAINER, 0)
 
-    assert [it.kind for it in health.due(0)] == ["startupProbe"]
+    assert [probe.kind for probe in health.due(0)] == ["startupProbe"]
     assert not health.ready
 
 
@@ -33,8 +33,8 @@ def test_each_probe_is_asked_again_after_its_period() -> None:
     health = started()
     answer(health, "livenessProbe", True, 0)
 
-    assert [it.kind for it in health.due(9.9)] == ["readinessProbe"]
-    assert [it.kind for it in health.due(10)] == ["livenessProbe", "readinessProbe"]
+    assert [probe.kind for probe in health.due(9.9)] == ["readinessProbe"]
+    assert [probe.kind for probe in health.due(10)] == ["livenessProbe", "readinessProbe"]
 
 
 def test_a_container_that_does_not_start_is_restarted() -> None:

@@ -10,7 +10,7 @@ ONE_BY_ONE = {"surge": 1, "unavailable": 0}
 
 def replicas(*pods: str) -> list[Replica]:
     """Replicas from words such as `a:old:ready`."""
-    parts = (it.split(":") for it in pods)
+    parts = (pod.split(":") for pod in pods)
     return [Replica(name, revision, ready == "ready") for name, revision, ready in parts]
 
 
@@ -51,16 +51,16 @@ def test_it_ends_with_what_is_wanted(
 ) -> None:
     if surge == unavailable == 0:
         surge = 1  # Kubernetes refuses a Deployment that may do neither
-    pods = [Replica(f"old-{n}", "old", it) for n, it in enumerate(ready)]
+    pods = [Replica(f"old-{n}", "old", is_ready) for n, is_ready in enumerate(ready)]
     for number in range(50):
         step = next_step(pods, "new", wanted, surge, unavailable)
-        before = sum(it.ready for it in pods)
-        pods = [it for it in pods if it.name not in step.stop]
-        after = sum(it.ready for it in pods)
+        before = sum(replica.ready for replica in pods)
+        pods = [replica for replica in pods if replica.name not in step.stop]
+        after = sum(replica.ready for replica in pods)
         assert after >= min(before, wanted - unavailable)
         pods += [Replica(f"new-{number}-{n}", "new", False) for n in range(step.start)]
         assert step.start == 0 or len(pods) <= wanted + surge
         if step == Step(0, ()):
-            pods = [Replica(it.name, it.revision, True) for it in pods]
+            pods = [Replica(replica.name, replica.revision, True) for replica in pods]
     assert len(pods) == wanted
-    assert {it.revision for it in pods} == {"new"}
+    assert {replica.revision for replica in pods} == {"new"}

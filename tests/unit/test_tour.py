@@ -42,7 +42,9 @@ def named(page: str) -> Iterator[str]:
     """The paths of Python files that a page names, `{a,b}` spelled out."""
     for path in re.findall(r"`([\w./{},]+\.py)`", (ROOT / page).read_text()):
         found = re.fullmatch(r"(.*)\{(.*)\}(.*)", path)
-        yield from [f"{found[1]}{it}{found[3]}" for it in found[2].split(",")] if found else [path]
+        yield from (
+            [f"{found[1]}{name}{found[3]}" for name in found[2].split(",")] if found else [path]
+        )
 
 
 def test_the_files_that_a_change_begins_with_exist() -> None:
@@ -50,4 +52,6 @@ def test_the_files_that_a_change_begins_with_exist() -> None:
     paths = list(named("docs/adding.md"))
 
     assert len(paths) > 60
-    assert {path for path in paths if not any((it / path).is_file() for it in places)} == set()
+    assert {
+        path for path in paths if not any((place / path).is_file() for place in places)
+    } == set()

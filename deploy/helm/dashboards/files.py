@@ -19,4 +19,4 @@ FOLDER: Final = Path(__file__).parents[1] / "headway" / "dashboards"
 def texts() -> dict[str, str]:
     """Return the text of each file by its name."""
     encoder = JSONEncoder(sort_keys=True, indent=1)
-    return {f"{it.name}.json": encoder.encode(built(it).build()) + "\n" for it in BOARDS}
+    return {f"{board.name}.json": encoder.encode(built(board).build()) + "\n" for board in BOARDS}

@@ -82,7 +82,7 @@ def assembled(
 
 def _sources(parts: ParserParts) -> Iterator[tuple[str, BundleSource]]:
     around, process = parts.around, parts.process
-    if any(it.git is not None for it in parts.given.sources.values()):
+    if any(bundle.git is not None for bundle in parts.given.sources.values()):
         configuration.make_home(around.home, shared=parts.given.forker is not None)
     for bundle in open_bundles(parts.given, around.home, around.environment):
         if isinstance(bundle, FolderBundle):
@@ -100,7 +100,7 @@ def _manager(
     scan_requested: Event,
 ) -> DagFileProcessorManager:
     process, given, clock = parts.process, parts.given, parts.clock
-    contents, release = FileContents(clock), release_of()
+    contents, release, paused = FileContents(clock), release_of(), given.dags_are_paused_at_creation
     states = {
         name: BundleState(
             name,
@@ -114,8 +114,9 @@ def _manager(
         for name in sources
     }
     pace = ReparsePace(given.min_file_process_interval, given.unchanged_file_process_interval)
-    paused = given.dags_are_paused_at_creation
-    notifiers = {name: tuple(it.spec for it in its.notify) for name, its in given.sources.items()}
+    notifiers = {
+        name: tuple(notifier.spec for notifier in its.notify) for name, its in given.sources.items()
+    }
     store = Publisher(process.engine, process.me, pace, paused, notifiers)
     scan = BundleScan(
         process.engine, process.me, store.forget, given.health_check_threshold, sources, states
@@ -160,6 +161,6 @@ def release_of() -> str:
 
     Files are parsed again when it changes, since what they import may have.
     """
-    installed = {it.name for folder in sys.path for it in Path(folder).glob("*.dist-info")}
+    installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
     told = "\n".join([sys.version, __version__, str(FORMAT_VERSION), *sorted(installed)])
     return sha256(told.encode()).hexdigest()[:16]

@@ -86,7 +86,7 @@ class Patterns:
 
     def _forget(self, root: Path, kept: Collection[str]) -> None:
         for known in (self._found, self._looked):
-            for key in [it for it in known if it[0] == root and it[1] not in kept]:
+            for key in [key for key in known if key[0] == root and key[1] not in kept]:
                 del known[key]
 
     def _say(self, root: Path, count: int) -> None:

@@ -163,8 +163,8 @@ class DagFileProcessorManager:
         begun = {key: job for key, (job, _) in self.parsing.running.items()} | self.writer.jobs
         lost = (job for job, _ in self._lost.values())
         waiting = {job.key: job for job in (*self._claimed, *self._once_more, *lost)}
-        self._outdated = {it.key for it in jobs if _is_outdated({**waiting, **begun}, it)}
-        free = [it for it in jobs if it.key not in begun and it.key not in waiting]
+        self._outdated = {job.key for job in jobs if _is_outdated({**waiting, **begun}, job)}
+        free = [job for job in jobs if job.key not in begun and job.key not in waiting]
         self._due = deque(in_order(free, self.settings.file_parsing_sort_mode, self.random))
         self._backlog.find([*waiting, *(job.key for job in self._due)])
         now = self.clock.monotonic()

@@ -35,7 +35,7 @@ class VersionFiles:
         """Return the content of that hash, as it was found."""
         if content_hash in self.contents:
             return self.contents[content_hash]
-        path = next(path for path, it in self.bundle.files.items() if it == content_hash)
+        path = next(path for path, digest in self.bundle.files.items() if digest == content_hash)
         found = self.bundle.reader.read(self.bundle.root, path)
         if found is None:
             raise DagError(f"{self.bundle.root / path} has gone since the test began.")

@@ -86,11 +86,14 @@ def enter(
     It tells how many of the instances that are to be changed were in which state.
     """
     states: dict[str, Counter[str]] = {}
-    for it in before:
-        states.setdefault(it.task_id, Counter())[it.state] += 1
+    for instance in before:
+        states.setdefault(instance.task_id, Counter())[instance.state] += 1
     details: dict[str, JsonValue] = {
         **entry.details,
-        "before": {"run": run.state, "tasks": {task: dict(it) for task, it in states.items()}},
+        "before": {
+            "run": run.state,
+            "tasks": {task: dict(counter) for task, counter in states.items()},
+        },
     }
     if entry.tasks:
         details["tasks"] = list(entry.tasks)
@@ -118,7 +121,7 @@ def carry_out(
 ) -> RunChange:
     """Write an intervention with its event; the run is left as it is."""
     touched = what.touched
-    enter(conn, run, entry, [it for it in instances if it.id in touched])
+    enter(conn, run, entry, [instance for instance in instances if instance.id in touched])
     run_changes.write(conn, what, Role.USER, entry.order)
     return RunChange(
         run.state,
@@ -152,12 +155,12 @@ def pick(
             f"{' yet' if run.state is RunState.QUEUED else ''}; there is nothing to change in it."
         )
     picked = [
-        it
-        for it in instances
-        if it.task_id in tasks and (map_index is None or it.map_index == map_index)
+        instance
+        for instance in instances
+        if instance.task_id in tasks and (map_index is None or instance.map_index == map_index)
     ]
     for task_id in tasks:
-        if not any(it.task_id == task_id for it in picked):
+        if not any(instance.task_id == task_id for instance in picked):
             raise NotFoundError(_no_instance(run, instances, task_id, map_index))
     return picked
 
@@ -165,7 +168,7 @@ def pick(
 def _no_instance(
     run: LockedRun, instances: Sequence[Instance], task_id: str, map_index: int | None
 ) -> str:
-    indexes = [it.map_index for it in instances if it.task_id == task_id]
+    indexes = [instance.map_index for instance in instances if instance.task_id == task_id]
     if not indexes:
         return f"Run {run.run_id} has no instance of task {task_id!r}."
     mapped = f"it has {min(indexes)} to {max(indexes)}" if max(indexes) >= 0 else "it has one"

@@ -23,9 +23,13 @@ def clock(subject: Examined, conn: Connection) -> Iterator[Finding]:
 
 def clocks_of_processes(_subject: Examined, conn: Connection) -> Iterator[Finding]:
     """Look at what running services say of their own clocks; there is a row for a wrong one."""
-    for it in processes.skews(conn):
-        if is_notable(it.skew):
-            yield _judged(f"clock of {it.kind} {it.id}", it.skew, f"On {it.hostname}: {REMEDY}")
+    for process_clock in processes.skews(conn):
+        if is_notable(process_clock.skew):
+            yield _judged(
+                f"clock of {process_clock.kind} {process_clock.id}",
+                process_clock.skew,
+                f"On {process_clock.hostname}: {REMEDY}",
+            )
 
 
 def _judged(check: str, differs: float, remedy: str) -> Finding:

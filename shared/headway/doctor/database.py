@@ -58,7 +58,7 @@ def service_roles(_subject: Examined, conn: Connection) -> Iterator[Finding]:
             found = _role_found(status)
             wanted = f"may log in, and no more, for: {roles.PURPOSES[status.login]}"
             yield Finding(f"role {status.login}", False, found, wanted, remedy)
-    if all(_role_remedy(it) is None for it in roles.statuses(conn)):
+    if all(_role_remedy(status) is None for status in roles.statuses(conn)):
         yield Finding("roles", True, ", ".join(Login), "a role for each service, and no more")
 
 

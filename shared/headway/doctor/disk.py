@@ -43,7 +43,7 @@ def _space(name: str, folder: Path, variable: str) -> Finding:
 
 def _nearest(folder: Path) -> Path:
     """Return the folder, or the nearest one above it that is there."""
-    return next(it for it in (folder, *folder.parents) if os.path.isdir(it))  # noqa: PTH112 - it raises nothing
+    return next(path for path in (folder, *folder.parents) if os.path.isdir(path))  # noqa: PTH112 - it raises nothing
 
 
 CHECKS: Final[tuple[Check, ...]] = (free_space,)

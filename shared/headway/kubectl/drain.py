@@ -20,7 +20,7 @@ def drain(release: Release, name: str, reason: str | None) -> list[int]:
     worker that is registered.
     """
     pod = pods.worker(release.pods, name)
-    mine = [it["id"] for it in _workers(release) if it["hostname"] == pod.hostname]
+    mine = [worker["id"] for worker in _workers(release) if worker["hostname"] == pod.hostname]
     if not mine:
         raise NotFoundError(
             f"No worker is registered from {name}; `kubectl logs {name} -c worker` says why."
@@ -37,8 +37,8 @@ def finish(
     """Wait until these workers have nothing left; `told` is given the number when it changes."""
     said = None
     while True:
-        rows = [it for it in _workers(release) if it["id"] in workers]
-        left = sum(it["running"] for it in rows)
+        rows = [worker for worker in _workers(release) if worker["id"] in workers]
+        left = sum(row["running"] for row in rows)
         if left == 0:
             return
         if left != said:

@@ -88,7 +88,10 @@ class Kubectl:
 
     def _begin(self) -> list[str]:
         given = (("--context", self.context), ("--namespace", self.namespace))
-        return ["kubectl", *(it for name, value in given if value for it in (name, value))]
+        return [
+            "kubectl",
+            *(argument for name, value in given if value for argument in (name, value)),
+        ]
 
     def _captured(self, *arguments: str) -> Done:
         return self._capture([*self._begin(), *arguments])

@@ -29,7 +29,7 @@ class WantedLog:
 def show(release: Release, wanted: WantedLog, options: Sequence[str]) -> int:
     """Print the log of one attempt on this terminal; return the exit status of that."""
     found = _attempts(_task(release, wanted))
-    chosen = [it for it in found if wanted.attempt in {None, it["attempt"]}]
+    chosen = [attempt for attempt in found if wanted.attempt in {None, attempt["attempt"]}]
     if not chosen:
         raise NotFoundError(_none(wanted, found))
     return _print(release, wanted, chosen[-1], options)
@@ -56,17 +56,19 @@ def follow(release: Release, wanted: WantedLog, options: Sequence[str], clock: C
 
 
 def _after(found: Sequence[Mapping[str, Any]], attempt: int) -> list[Mapping[str, Any]]:
-    return [it for it in found if it["attempt"] > attempt]
+    return [row for row in found if row["attempt"] > attempt]
 
 
 def _task(release: Release, wanted: WantedLog) -> Mapping[str, Any]:
     rows = release.ask("tasks", "list", wanted.dag_id, wanted.run_id)
     mine: Iterator[Mapping[str, Any]] = (
-        it for it in rows if (it["task_id"], it["map_index"]) == (wanted.task_id, wanted.map_index)
+        row
+        for row in rows
+        if (row["task_id"], row["map_index"]) == (wanted.task_id, wanted.map_index)
     )
     found = next(mine, None)
     if found is None:
-        names = ", ".join(sorted({it["task_id"] for it in rows}))
+        names = ", ".join(sorted({row["task_id"] for row in rows}))
         raise NotFoundError(
             f"Run {wanted.run_id} of {wanted.dag_id} has no instance {wanted.map_index} of task "
             f"{wanted.task_id!r}; its tasks: {names}."
@@ -76,7 +78,7 @@ def _task(release: Release, wanted: WantedLog) -> Mapping[str, Any]:
 
 def _attempts(task: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the attempts that have started."""
-    return [it for it in task["attempts"] if it["started_at"] is not None]
+    return [attempt for attempt in task["attempts"] if attempt["started_at"] is not None]
 
 
 def _print(
@@ -89,7 +91,7 @@ def _print(
 
 
 def _none(wanted: WantedLog, found: Sequence[Mapping[str, Any]]) -> str:
-    numbers = ", ".join(str(it["attempt"]) for it in found)
+    numbers = ", ".join(str(attempt["attempt"]) for attempt in found)
     if not numbers:
         return f"No attempt of task {wanted.task_id!r} has started in run {wanted.run_id}."
     return f"Task {wanted.task_id!r} has no attempt {wanted.attempt} that has started: {numbers}."

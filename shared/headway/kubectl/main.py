@@ -67,8 +67,8 @@ def show_status(
     release = _release(context, "deployments,pods")
     kubernetes: dict[str, Any] = {
         "release": release.name,
-        "deployments": [asdict(it) for it in release.deployments],
-        "pods": [asdict(it) for it in release.pods],
+        "deployments": [asdict(deployment) for deployment in release.deployments],
+        "pods": [asdict(pod) for pod in release.pods],
     }
     if output is Format.TABLE:
         for heading, columns in (("deployments", DEPLOYMENTS), ("pods", PODS)):
@@ -80,7 +80,9 @@ def show_status(
         show([{**kubernetes, **found}], (), output)
     else:
         status.show_tables(found)
-    if found["stuck"] or any(it.ready < it.wanted for it in release.deployments):
+    if found["stuck"] or any(
+        deployment.ready < deployment.wanted for deployment in release.deployments
+    ):
         raise typer.Exit(ExitStatus.FAILED)
 
 

@@ -36,7 +36,9 @@ class Pod:
         """Return the pod that the API server describes."""
         metadata, spec, status = found["metadata"], found["spec"], found.get("status", {})
         leaving = "deletionTimestamp" in metadata
-        conditions = {it["type"]: it["status"] for it in status.get("conditions", [])}
+        conditions = {
+            condition["type"]: condition["status"] for condition in status.get("conditions", [])
+        }
         return cls(
             name=metadata["name"],
             release=metadata["labels"][_INSTANCE],
@@ -45,7 +47,9 @@ class Pod:
             hostname=spec.get("hostname") or metadata["name"][:_HOSTNAME],
             phase="Terminating" if leaving else status.get("phase", "Unknown"),
             ready=conditions.get("Ready") == "True" and not leaving,
-            restarts=sum(it["restartCount"] for it in status.get("containerStatuses", [])),
+            restarts=sum(
+                container["restartCount"] for container in status.get("containerStatuses", [])
+            ),
             node=spec.get("nodeName"),
         )
 
@@ -70,16 +74,21 @@ class Deployment:
 
 def pods(items: Iterable[Mapping[str, Any]]) -> list[Pod]:
     """Return the pods of services of the chart among what the API server has listed."""
-    own = (it for it in items if it["kind"] == "Pod" and _OWN in it["metadata"]["labels"])
-    return [Pod.of(it) for it in own]
+    own = (
+        manifest
+        for manifest in items
+        if manifest["kind"] == "Pod" and _OWN in manifest["metadata"]["labels"]
+    )
+    return [Pod.of(manifest) for manifest in own]
 
 
 def deployments(items: Iterable[Mapping[str, Any]]) -> list[Deployment]:
     """Return the Deployments of the chart among what the API server has listed."""
     return [
-        Deployment.of(it)
-        for it in items
-        if it["kind"] == "Deployment" and it["metadata"]["labels"].get(_PART_OF) == "headway"
+        Deployment.of(manifest)
+        for manifest in items
+        if manifest["kind"] == "Deployment"
+        and manifest["metadata"]["labels"].get(_PART_OF) == "headway"
     ]
 
 
@@ -107,10 +116,10 @@ def choose(releases: Iterable[str], wanted: str | None, where: str) -> str:
 
 def scheduler(found: Sequence[Pod]) -> Pod:
     """Return a scheduler's pod that is ready; ClusterError if none is."""
-    mine = [it for it in found if it.service == "scheduler"]
-    ready = [it for it in mine if it.ready]
+    mine = [pod for pod in found if pod.service == "scheduler"]
+    ready = [pod for pod in mine if pod.ready]
     if not ready:
-        phases = ", ".join(f"{it.name} ({it.phase})" for it in mine) or "there is none"
+        phases = ", ".join(f"{pod.name} ({pod.phase})" for pod in mine) or "there is none"
         raise ClusterError(
             f"No pod of a scheduler is ready: {phases}. Commands run in such a pod; "
             "`kubectl describe pod` says what it lacks."
@@ -123,9 +132,12 @@ def worker(found: Sequence[Pod], name: str) -> Pod:
 
     NotFoundError if there is none, ConflictError if it is of another service.
     """
-    pod = next((it for it in found if it.name == name), None)
+    pod = next((candidate for candidate in found if candidate.name == name), None)
     if pod is None:
-        workers = ", ".join(it.name for it in found if it.service == "worker") or "none"
+        workers = (
+            ", ".join(candidate.name for candidate in found if candidate.service == "worker")
+            or "none"
+        )
         raise NotFoundError(f"The release has no pod {name}; its workers' pods: {workers}.")
     if pod.service != "worker":
         raise ConflictError(f"{name} is the pod of a {pod.service}; only workers drain.")
@@ -138,8 +150,8 @@ def with_logs(found: Sequence[Pod], hostname: str | None) -> Pod:
     If that pod has gone it is any worker's, which reads the store that logs are copied to.
     ClusterError if no worker's pod is ready.
     """
-    ready = [it for it in found if it.service == "worker" and it.ready]
-    own = (it for it in found if it.service == "worker" and it.hostname == hostname)
+    ready = [pod for pod in found if pod.service == "worker" and pod.ready]
+    own = (pod for pod in found if pod.service == "worker" and pod.hostname == hostname)
     chosen = next(own, None) or next(iter(ready), None)
     if chosen is None:
         raise ClusterError("No pod of a worker is ready: logs are read in such a pod.")

@@ -42,12 +42,12 @@ def find(kubectl: Kubectl, wanted: str | None, kinds: str = "pods") -> Release:
     """
     items = kubectl.get("get", kinds, "--selector", pods.SELECTOR)["items"]
     there, made = pods.pods(items), pods.deployments(items)
-    names = {it.release for it in there} | {it.release for it in made}
+    names = {pod.release for pod in there} | {deployment.release for deployment in made}
     where = "" if names == {wanted} or (wanted is None and len(names) == 1) else kubectl.where()
     name = pods.choose(names, wanted, where)
     return Release(
         kubectl,
         name,
-        [it for it in there if it.release == name],
-        [it for it in made if it.release == name],
+        [pod for pod in there if pod.release == name],
+        [deployment for deployment in made if deployment.release == name],
     )

@@ -44,12 +44,12 @@ def _section(subject: str) -> Iterator[str]:
     yield f"## {subject}\n"
     yield "| metric | type | labels | unit | shown by | what |"
     yield "|---|---|---|---|---|---|"
-    for it in SUBJECTS[subject]:
-        name = f"`{it.name if isinstance(it, Histogram) else it.samples[0]}`"
-        labels = "; ".join(map(_label, it.labels)) or "-"
-        shown = "all" if it.services == EVERY else ", ".join(sorted(it.services))
-        kind = type(it).__name__.lower()
-        yield f"| {name} | {kind} | {labels} | {it.unit or '-'} | {shown} | {it.help} |"
+    for declared in SUBJECTS[subject]:
+        name = f"`{declared.name if isinstance(declared, Histogram) else declared.samples[0]}`"
+        labels = "; ".join(map(_label, declared.labels)) or "-"
+        shown = "all" if declared.services == EVERY else ", ".join(sorted(declared.services))
+        kind = type(declared).__name__.lower()
+        yield f"| {name} | {kind} | {labels} | {declared.unit or '-'} | {shown} | {declared.help} |"
     yield ""
 
 

@@ -129,7 +129,7 @@ class Counter(Metric):
     def series(self) -> list[Series]:
         """Return all series."""
         with self._lock:
-            return [Series(*it) for it in self._sums.items()]
+            return [Series(*level) for level in self._sums.items()]
 
 
 Reading: TypeAlias = float | Mapping[Values, float] | None
@@ -184,7 +184,7 @@ class Gauge(Metric):
         if found is not None:
             self.replace(found if isinstance(found, Mapping) else {(): found})
         with self._lock:
-            return [Series(*it) for it in self._levels.items()]
+            return [Series(*level) for level in self._levels.items()]
 
 
 SECONDS: Final = (0.005, 0.02, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)

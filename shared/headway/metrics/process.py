@@ -49,7 +49,7 @@ DECLARED: Final = (INFO, CLOCK_SKEW, ILLEGAL_TRANSITIONS, DISK, SPANS_DROPPED)
 
 def show_disk(home: Path) -> None:
     """Have the metrics tell of the disk that holds a folder, or the one that it will be in."""
-    there = next(it for it in (home, *home.parents) if it.is_dir())
+    there = next(path for path in (home, *home.parents) if path.is_dir())
 
     def read() -> dict[tuple[str, ...], float]:
         usage = disk_usage(there)

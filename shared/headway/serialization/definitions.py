@@ -32,5 +32,7 @@ def define(tasks: Sequence[TaskSpec]) -> list[tuple[str, str]]:
 def _definition(task: dict[str, object]) -> tuple[str, str]:
     for name in _PLACE:
         del task[name]
-    text = _JSON.encode({name: it for name, it in task.items() if it or name not in LATER_OF_TASKS})
+    text = _JSON.encode(
+        {name: value for name, value in task.items() if value or name not in LATER_OF_TASKS}
+    )
     return sha256(text.encode()).hexdigest(), text

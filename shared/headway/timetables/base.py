@@ -94,7 +94,7 @@ class Timetable(ABC):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What to tell people where it has no run: for example where a calendar ends."""
-        return tuple(dict.fromkeys(it for child in self.children for it in child.remarks))
+        return tuple(dict.fromkeys(remark for child in self.children for remark in child.remarks))
 
     def in_zone(self, timezone: str) -> "Timetable":  # noqa: ARG002
         """Return it as it is for a DAG in that zone, unless it has a zone of its own."""

@@ -172,7 +172,9 @@ def installed() -> dict[str, str]:
     from importlib.metadata import entry_points
 
     found = sorted(entry_points(group=ENTRY_POINTS))
-    return {it.attr: it.name for it in found} | {it.name: it.name for it in found}
+    return {entry_point.attr: entry_point.name for entry_point in found} | {
+        entry_point.name: entry_point.name for entry_point in found
+    }
 
 
 def _parts(timetable: Timetable) -> Iterator[Timetable]:

@@ -61,7 +61,7 @@ def _by_text(schedule: str, timezone: str) -> Timetable:
     name = schedule.strip().lower()
     if name in _WITHOUT_RHYTHM:
         return _WITHOUT_RHYTHM[name]
-    near = next((it for it in (f"@{name}", name.upper()) if _is_other(it)), None)
+    near = next((spelling for spelling in (f"@{name}", name.upper()) if _is_other(spelling)), None)
     if near is not None:
         raise TimetableError(f"The schedule {brief(schedule)} is none. Did you mean {near!r}?")
     if name.startswith("@") and name not in PRESETS:

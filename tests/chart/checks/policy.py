@@ -28,7 +28,9 @@ def violations(objects: Sequence[Object]) -> list[str]:
         for where, pod in pods(objects)
         for problem in (*_of_pod(pod), *exposures(pod), *_of_volumes(pod), *_of_containers(pod))
     ]
-    found += [f"{where}: {it}" for where, pod in executors(objects) for it in _of_pod(pod)]
+    found += [
+        f"{where}: {exposure}" for where, pod in executors(objects) for exposure in _of_pod(pod)
+    ]
     return [*found, *_of_objects(objects), *_of_networks(objects)]
 
 

@@ -19,7 +19,7 @@ def exposures(pod: Object) -> Iterator[str]:
         mounts = container.get("volumeMounts", [])
         mounted = [volumes[mount["name"]] for mount in mounts if mount["name"] in volumes]
         if container["name"] == FORKER:
-            yield from (f"forker: {it}" for it in _of_forker(container, mounted))
+            yield from (f"forker: {exposure}" for exposure in _of_forker(container, mounted))
         elif any("serviceAccountToken" in str(volume) for volume in mounted):
             yield f"{container['name']}: it has a service account token"
 

@@ -51,14 +51,16 @@ def _missing(given: Any, known: Any, path: str) -> list[str]:
         here = [f"{path}.{name}" for name in given if name not in known]
         below = [(name, value) for name, value in given.items() if name in known]
         return here + [
-            it for name, value in below for it in _missing(value, known[name], f"{path}.{name}")
+            missing
+            for name, value in below
+            for missing in _missing(value, known[name], f"{path}.{name}")
         ]
     if isinstance(given, list):
         pairs = zip(given, known, strict=True)
         return [
-            it
+            missing
             for n, (one, other) in enumerate(pairs)
-            for it in _missing(one, other, f"{path}[{n}]")
+            for missing in _missing(one, other, f"{path}[{n}]")
         ]
     return []
 

@@ -90,8 +90,10 @@ def _of_policies(objects: Sequence[Object]) -> Iterator[str]:
         return
     for where, pod in pods(objects):
         labels = pod["metadata"]["labels"].items()
-        mine = [it for it in policies if it["podSelector"]["matchLabels"].items() <= labels]
-        if len(mine) != 2 or sum(not _allows(it) for it in mine) != 1:
+        mine = [
+            policy for policy in policies if policy["podSelector"]["matchLabels"].items() <= labels
+        ]
+        if len(mine) != 2 or sum(not _allows(policy) for policy in mine) != 1:
             yield f"{where}: it has not the two policies that each pod has"
 
 

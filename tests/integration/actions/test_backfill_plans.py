@@ -155,7 +155,7 @@ def test_runs_that_have_ended_run_again_in_the_run_queue_of_the_backfill(
         )
         assert list(conn.scalars(classes)) == [1] * len(queued)
         decisions = [date.decision for date in backfill_views.dates(conn, 1)]
-    assert decisions == ["create", *("rerun" if it in queued else "skip" for it in (1, 2))]
+    assert decisions == ["create", *("rerun" if name in queued else "skip" for name in (1, 2))]
 
 
 def test_a_run_that_somebody_runs_again_meanwhile_is_not_taken(engine: Engine) -> None:
@@ -183,7 +183,9 @@ def test_runs_run_again_all_at_once(engine: Engine) -> None:
     for last in (1, 11):
         with executed(engine) as statements:
             backfill(engine, ask_for(0, last, Way(Reprocess.FAILED)))
-        counts.append(len([it for it in statements if "INSERT INTO event" not in it]))
+        counts.append(
+            len([statement for statement in statements if "INSERT INTO event" not in statement])
+        )
         end_all(engine)
 
     assert counts[0] == counts[1]
@@ -224,7 +226,7 @@ def test_runs_that_run_again_have_the_latest_version_if_that_is_asked_for(
         entries = text("SELECT details FROM event WHERE action = 'run.clear'")
         noted = list(conn.scalars(entries))
     assert rows == [("work", "none", 1), ("more", "none", 1)] * 2
-    assert [it["version"] for it in noted] == [{"before": 1, "after": 2}] * 2
+    assert [detail["version"] for detail in noted] == [{"before": 1, "after": 2}] * 2
 
 
 def test_a_run_that_was_ended_before_it_began_runs_again(engine: Engine, replica: Replica) -> None:
@@ -569,8 +571,18 @@ def test_the_latest_backfills_are_listed_without_a_count_of_their_tasks(engine: 
 
     with engine.connect() as conn:
         found = backfill_views.latest(conn, 2)
-        assert [(it.id, it.queued, it.state, it.tasks) for it in found] == [
+        assert [
+            (
+                backfill_progress.id,
+                backfill_progress.queued,
+                backfill_progress.state,
+                backfill_progress.tasks,
+            )
+            for backfill_progress in found
+        ] == [
             (2, 2, "running", 0),
             (3, 2, "running", 0),
         ]
-        assert [it.id for it in backfill_views.latest(conn, 9, "etl")] == [1, 2]
+        assert [
+            backfill_progress.id for backfill_progress in backfill_views.latest(conn, 9, "etl")
+        ] == [1, 2]

@@ -37,7 +37,7 @@ def test_a_bundle_is_listed_with_what_there_is_of_it(engine: Engine, me: Identit
     with engine.begin() as conn:
         bundles.claim_fetch(conn, "git", me.id, 60)
         bundles.move(conn, "git", "c0ffee")
-        listed = {it.name: it for it in bundle_views.list_all(conn)}
+        listed = {bundle.name: bundle for bundle in bundle_views.list_all(conn)}
 
     assert sorted(listed) == ["git", "main", "new"]
     assert listed["git"].commit == "c0ffee"

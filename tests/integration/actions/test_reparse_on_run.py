@@ -62,7 +62,7 @@ def start(replica: Replica) -> tuple[int, int]:
 def pin(engine: Engine) -> int:
     """Do what a parser does that has parsed every file for which runs wait."""
     with engine.begin() as conn:
-        ids = [run for it in pins.wanted(conn, "main") for run in it.run_ids]
+        ids = [run for wanted in pins.wanted(conn, "main") for run in wanted.run_ids]
         return pins.pin(conn, ids, "parser:1")
 
 

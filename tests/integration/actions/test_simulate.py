@@ -169,7 +169,9 @@ def test_the_pools_share_what_is_not_theirs(engine: Engine, replica: Replica) ->
     """One DAG with tasks in two pools: its places go to the first in the queue order, wherever."""
     make_pool(engine, "small", 9)
     spec = seed.wide(4)
-    split = [replace(it, pool="small") if it.task_id in {"t0", "t1"} else it for it in spec.tasks]
+    split = [
+        replace(task, pool="small") if task.task_id in {"t0", "t1"} else task for task in spec.tasks
+    ]
     ids = seed.scheduled(engine, replace(spec, tasks=tuple(split), max_active_tasks=1))
 
     found = given(engine, Changes(dags={"etl": 3}))

@@ -96,7 +96,7 @@ def test_in_a_database_of_a_launcher_public_has_none_of_these_rights(
 
     engine = engines.connect(url)
     with engine.connect() as conn:
-        assert [it.what for it in public_rights.found(conn) if it.granted] == []
+        assert [right.what for right in public_rights.found(conn) if right.granted] == []
     engine.dispose()
     postgres.drop_database(name)
 

@@ -77,7 +77,7 @@ COMMANDS = {
     "worker list": "",
 }
 BEFORE = {
-    **{f"backfill {it}": [BACKFILL] for it in ("cancel", "pause", "resume", "show")},
+    **{f"backfill {name}": [BACKFILL] for name in ("cancel", "pause", "resume", "show")},
     "dags delete": ["runs cancel", "runs delete"],
     "pools delete": ["pools set"],
     "runs delete": ["runs cancel"],
@@ -116,8 +116,8 @@ def test_every_command_with_json_is_tried() -> None:
     with_json = {
         path
         for path, command in leaves(get_command(app))
-        for it in command.params
-        if isinstance(it.default, Format)
+        for parameter in command.params
+        if isinstance(parameter.default, Format)
     }
 
     assert with_json == COMMANDS.keys()

@@ -27,7 +27,7 @@ PLANNED = text("""
 
 
 def of_queue(spec: DagSpec, queue: str, weight: int = 1) -> DagSpec:
-    tasks = (replace(it, queue=queue, priority_weight=weight) for it in spec.tasks)
+    tasks = (replace(task, queue=queue, priority_weight=weight) for task in spec.tasks)
     return replace(spec, tasks=tuple(tasks))
 
 
@@ -54,7 +54,7 @@ def rounded(found: WaitingInPool) -> tuple[object, ...]:
 def test_what_waits_is_counted_by_pool_and_queue(engine: Engine) -> None:
     seed.make_pool(engine, "small", 1)
     narrow = seed.in_pool(seed.wide(3, "narrow"), "small")
-    tasks = tuple(replace(it, max_active_tis_per_dag=2) for it in narrow.tasks)
+    tasks = tuple(replace(task, max_active_tis_per_dag=2) for task in narrow.tasks)
     seed.scheduled(engine, of_queue(seed.wide(4, "wide"), "default", weight=50))
     seed.scheduled(engine, of_queue(seed.wide(2, "spark"), "spark"))
     seed.scheduled(engine, replace(narrow, tasks=tasks))
@@ -65,7 +65,7 @@ def test_what_waits_is_counted_by_pool_and_queue(engine: Engine) -> None:
     minutes_ago(engine, 10)
 
     assert limited == 3, "both halves are looked at"
-    assert [rounded(it) for it in stands(engine).waiting] == [
+    assert [rounded(waiting) for waiting in stands(engine).waiting] == [
         ("default_pool", "default", 4, 5, 10),
         ("default_pool", "spark", 2, 0, 10),
         ("small", "default", 3, 0, 10),
@@ -76,7 +76,7 @@ def test_counting_stops_at_a_bound(engine: Engine, monkeypatch: pytest.MonkeyPat
     seed.scheduled(engine, seed.wide(9))
     monkeypatch.setattr(status, "MOST", 4)
 
-    assert [it.waiting for it in stands(engine).waiting] == [4]
+    assert [waiting.waiting for waiting in stands(engine).waiting] == [4]
 
 
 def test_pools_and_queues_say_what_is_taken(engine: Engine) -> None:
@@ -86,9 +86,9 @@ def test_pools_and_queues_say_what_is_taken(engine: Engine) -> None:
     found = stands(engine)
 
     assert len(keys) == 3
-    [pool] = [it for it in found.pools if it.name == "default_pool"]
+    [pool] = [listed for listed in found.pools if listed.name == "default_pool"]
     assert (pool.running, pool.queued, pool.free) == (3, 2, pool.slots - 5)
-    assert [(it.name, it.slots, it.queued) for it in found.queues] == [
+    assert [(queue.name, queue.slots, queue.queued) for queue in found.queues] == [
         *(("default", 1_000_000, 0), ("spark", 0, 2))
     ]
 

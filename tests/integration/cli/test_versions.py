@@ -136,7 +136,7 @@ def test_a_difference_as_data(engine: Engine) -> None:
     assert found["versions"] == [1, 3]
     assert found["structure"]["added"] == ["c"]
     assert found["structure"]["changed"] == {"b": {"retries": [1, 2]}}
-    assert [(it["path"], it["change"]) for it in found["code"]] == [
+    assert [(file["path"], file["change"]) for file in found["code"]] == [
         ("etl.py", "changed"),
         ("more.py", "added"),
         ("util.py", "changed"),

@@ -36,8 +36,10 @@ class Cluster:
     def pods(self, service: str) -> list[str]:
         """The names of the pods of a service."""
         label = "app.kubernetes.io/component"
-        found = (it["metadata"] for it in self.stand_in.objects if it["kind"] == "Pod")
-        return [it["name"] for it in found if it["labels"][label] == service]
+        found = (
+            manifest["metadata"] for manifest in self.stand_in.objects if manifest["kind"] == "Pod"
+        )
+        return [pod["name"] for pod in found if pod["labels"][label] == service]
 
     def home(self, pod: str) -> Path:
         """Where a pod keeps its state."""
@@ -57,7 +59,9 @@ class Cluster:
     def run(self, where: str, command: Sequence[str]) -> "subprocess.CompletedProcess[bytes]":
         """Do what `exec` does: run the command in the pod's environment."""
         pod = where.partition("/")[2]
-        [found] = [it for it in self.stand_in.objects if it["metadata"]["name"] == pod]
+        [found] = [
+            manifest for manifest in self.stand_in.objects if manifest["metadata"]["name"] == pod
+        ]
         environment = self._of_container(found["spec"]["containers"][0], pod)
         words = list(command)
         if words[0] == "env":
@@ -74,7 +78,10 @@ class Cluster:
 
     def _of_container(self, container: Mapping[str, Any], pod: str) -> dict[str, str]:
         """The variables that the chart gives: the logins are of the database of the test."""
-        given = {it["name"]: it.get("value", logins.PASSWORD) for it in container["env"]}
+        given = {
+            variable["name"]: variable.get("value", logins.PASSWORD)
+            for variable in container["env"]
+        }
         kept = {name: given[name] for name in given if "_DATABASE_" in name or name == "PGPASSWORD"}
         for name in ("HEADWAY_DATABASE_URL", "HEADWAY_DATABASE_USER_URL"):
             if name in kept:
@@ -120,10 +127,10 @@ def cluster(
     url = postgres.create_database("headway_kubectl", template)
     for login in (Login.SCHEDULER, Login.USER, Login.WORKER):
         logins.address(url, login)
-    deployments = [dict(it) for it in of_kind(rendered("production"), "Deployment")]
-    for it in deployments:
-        it["status"] = {"readyReplicas": it["spec"]["replicas"]}
-    objects = [*deployments, *(pod for it in deployments for pod in pods_of(it))]
+    deployments = [dict(manifest) for manifest in of_kind(rendered("production"), "Deployment")]
+    for deployment in deployments:
+        deployment["status"] = {"readyReplicas": deployment["spec"]["replicas"]}
+    objects = [*deployments, *(pod for deployment in deployments for pod in pods_of(deployment))]
     engine = engines.connect(url, name="test")
     found = Cluster(url, folder, StandIn(objects), engine)
     with found.stand_in.serving(found.run, folder, NAMESPACE) as config:

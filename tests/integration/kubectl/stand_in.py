@@ -44,11 +44,11 @@ class StandIn:
     def select(self, namespace: str, plural: str, selector: str) -> list[Object]:
         kind = {name: kind for found in _RESOURCES.values() for name, kind, _ in found}[plural]
         return [
-            it
-            for it in self.objects
-            if it["kind"] == kind
-            and it["metadata"]["namespace"] == namespace
-            and _matches(it["metadata"]["labels"], selector)
+            manifest
+            for manifest in self.objects
+            if manifest["kind"] == kind
+            and manifest["metadata"]["namespace"] == namespace
+            and _matches(manifest["metadata"]["labels"], selector)
         ]
 
     @contextmanager
@@ -112,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._answer({"kind": "List", "apiVersion": "/".join(version), "items": found})
             case [_, *_, "namespaces", namespace, plural, name]:
                 found = self.stand_in.select(namespace, plural, "")
-                named = [it for it in found if it["metadata"]["name"] == name]
+                named = [manifest for manifest in found if manifest["metadata"]["name"] == name]
                 self._answer(*((named[0], 200) if named else (_absent(name), 404)))
             case [_, *version]:
                 self._answer(_resources("/".join(version)))
@@ -128,7 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._note()
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         name = urlsplit(self.path).path.rpartition("/")[2]
-        kept = [it for it in self.stand_in.objects if it["metadata"]["name"] != name]
+        kept = [
+            manifest for manifest in self.stand_in.objects if manifest["metadata"]["name"] != name
+        ]
         self.stand_in.objects[:] = kept
         self._answer({"kind": "Status", "apiVersion": "v1", "status": "Success"})
 

@@ -52,12 +52,12 @@ def test_status_is_of_pods_and_of_the_database(cluster: Cluster) -> None:
     [found] = json.loads(asked.stdout)
     assert asked.returncode == 1, "there is no scheduler in the database"
     assert found["release"] == "release"
-    assert {it["name"] for it in found["pods"]} >= set(cluster.pods("scheduler"))
-    assert all(it["ready"] == it["wanted"] for it in found["deployments"])
-    assert [(it["kind"], it["alive"]) for it in found["services"]] == [
+    assert {pod["name"] for pod in found["pods"]} >= set(cluster.pods("scheduler"))
+    assert all(deployment["ready"] == deployment["wanted"] for deployment in found["deployments"])
+    assert [(service["kind"], service["alive"]) for service in found["services"]] == [
         *(("scheduler", 0), ("parser", 0), ("worker", 2))
     ]
-    assert [it["what"] for it in found["stuck"]] == ["no_service", "no_service"]
+    assert [problem["what"] for problem in found["stuck"]] == ["no_service", "no_service"]
 
 
 def test_commands_run_in_a_scheduler_and_end_with_its_status(cluster: Cluster) -> None:
@@ -66,7 +66,7 @@ def test_commands_run_in_a_scheduler_and_end_with_its_status(cluster: Cluster) -
     unknown = cluster.headway("why", "etl", RUN, "nope")
 
     assert (why.returncode, json.loads(why.stdout)[0]["reason"]) == (0, "ended")
-    assert [it["run_id"] for it in json.loads(runs.stdout)] == [RUN]
+    assert [row["run_id"] for row in json.loads(runs.stdout)] == [RUN]
     assert unknown.returncode == 4
     assert "DAG etl has no task 'nope'" in unknown.stderr
     assert f"pods/{cluster.pods('scheduler')[0]}/exec headway explain" in (

@@ -63,6 +63,6 @@ def test_a_new_home_and_its_logs_are_one_accounts_alone(tmp_path: Path) -> None:
     assert {name: modes[name] for name in folders} == dict.fromkeys(folders, 0o700)
     files = ("database-url", "secret-keys")
     assert {name: modes[name] for name in files} == dict.fromkeys(files, 0o600)
-    logs = {name: it for name, it in modes.items() if name.endswith(".log")}
+    logs = {name: mode for name, mode in modes.items() if name.endswith(".log")}
     assert len([name for name in logs if name.startswith("logs/")]) == 1
     assert set(logs.values()) == {0o600}

@@ -65,7 +65,9 @@ class Bench:
 
         def told() -> dict[str, Any] | None:
             listed = self.machine.run("tasks", "list", run.dag_id, run.run_id, "-o", "json")
-            return next((it for it in json.loads(listed.stdout) if it["task_id"] == task_id), None)
+            return next(
+                (row for row in json.loads(listed.stdout) if row["task_id"] == task_id), None
+            )
 
         return until(told, f"the task {task_id}", LONG)
 
@@ -232,9 +234,9 @@ def test_a_killed_workers_job_dies_with_it_and_is_run_once_more(
 
     until(lambda: server not in bench.machine.processes(), "the end of the worker's Spark")
     # And so it is dead before the attempt is given away.
-    assert [it.outcome for it in run.attempts("endless_once")] == [None]
+    assert [attempt.outcome for attempt in run.attempts("endless_once")] == [None]
     ended(run)
-    assert [it.outcome for it in run.attempts("endless_once")] == ["lost", "success"]
+    assert [attempt.outcome for attempt in run.attempts("endless_once")] == ["lost", "success"]
     assert run.xcom("endless_once") == 5
 
 
@@ -251,7 +253,7 @@ def test_a_killed_workers_job_elsewhere_is_ended_before_the_retry_runs(
     ended(run)
 
     attempts = run.attempts("endless_once")
-    assert [it.outcome for it in attempts] == ["lost", "success"]
+    assert [attempt.outcome for attempt in attempts] == ["lost", "success"]
     endpoint = bench.remote.wait_ready(LONG)
     assert is_closed(f"{endpoint.url}/;token={endpoint.token}", first["session_id"])
     assert bench.task(run, "endless_once")["attempts"][1]["figures"] is None

@@ -60,19 +60,21 @@ def test_drivers_are_watched_while_they_run_and_tell_what_they_took(
     run = scene.stack.trigger("watched", {"folder": str(tmp_path)})
 
     def both_have_worked() -> bool:
-        known = [it["progress"] for it in scene.tasks(run).values()]
-        return len(known) == 2 and all(it and it["tasks_done"] >= 5 for it in known)
+        known = [task["progress"] for task in scene.tasks(run).values()]
+        return len(known) == 2 and all(
+            progress and progress["tasks_done"] >= 5 for progress in known
+        )
 
     until(both_have_worked, "progress of both drivers", LONG)
-    for it in scene.tasks(run).values():
-        assert it["ended_at"] is None
-        assert it["spark"].startswith(f"{it['progress']['tasks_done']}/")
+    for task in scene.tasks(run).values():
+        assert task["ended_at"] is None
+        assert task["spark"].startswith(f"{task['progress']['tasks_done']}/")
 
     (tmp_path / "go").touch()
     ended(run)
 
     def figures() -> dict[str, Any] | None:
-        found = {name: it["figures"] for name, it in scene.tasks(run).items()}
+        found = {name: task["figures"] for name, task in scene.tasks(run).items()}
         return found if all(found.values()) else None
 
     found = until(figures, "the figures of both drivers", LONG)

@@ -73,4 +73,4 @@ def test_nothing_else_that_is_kept_has_it(scene: Scene) -> None:
             kept[table] = rows.as_text(conn, table)
 
     assert len(kept) > 20
-    assert [name for name, it in kept.items() if CANARY in it] == []
+    assert [name for name, content in kept.items() if CANARY in content] == []

@@ -60,7 +60,7 @@ def is_incomplete(engine: Engine) -> bool:
 
 def warnings(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        return [it.error for it in dag_file_views.warnings(conn)]
+        return [problem.error for problem in dag_file_views.warnings(conn)]
 
 
 @pytest.mark.regression

@@ -61,7 +61,7 @@ def run_attempt(folder: Path, at: str, act: Callable[[Path], None]) -> tuple[lis
 def _answer(question: Frame) -> Frame:
     if question["ask"] != "code":
         return {}
-    content = {it: FILES[path] for path, it in HASHES.items()}[question["hash"]]
+    content = {digest: FILES[path] for path, digest in HASHES.items()}[question["hash"]]
     return {"piece": content[question["start"] :], "size": len(content)}
 
 

@@ -106,7 +106,7 @@ def test_a_bundle_in_which_something_happens_all_the_time_is_looked_at_now_and_t
             manager.scan_requested.set()
             manager.step()
             clock.advance(0.125)
-        assert [it - looked_at for it in looks] == [0, 1.5, 3, 4.5]
+        assert [look - looked_at for look in looks] == [0, 1.5, 3, 4.5]
 
 
 def test_a_slow_look_puts_off_none_of_the_listings(

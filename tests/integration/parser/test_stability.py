@@ -35,7 +35,7 @@ def check(
 
 def warnings(engine: Engine) -> list[str]:
     with engine.connect() as conn:
-        return [it.error for it in dag_file_views.warnings(conn)]
+        return [problem.error for problem in dag_file_views.warnings(conn)]
 
 
 def in_force(engine: Engine) -> int:

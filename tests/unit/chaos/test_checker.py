@@ -23,7 +23,7 @@ def lived(of: TaskName, attempt: int, begin: float, end: float, run: int) -> lis
     """The records of an attempt that lived from `begin` to `end`, seconds after its run was due."""
     due = (START + (run + 1) * STEP).timestamp()
     at = {"start": begin, "alive": end - 0.1, "end": end}
-    return [Record(what, of, attempt, due + it, due + it) for what, it in at.items()]
+    return [Record(what, of, attempt, due + seconds, due + seconds) for what, seconds in at.items()]
 
 
 def run_row(number: int, dag_id: str = LONG[0]) -> RunRow:
@@ -39,8 +39,8 @@ def good() -> History:
         *lived(task(1), 2, 7, 9, 1),
         *lived(task(2), 1, 1, 5, 2),
     ]
-    ends = [it for it in records if it.what == "end"]
-    records += [replace(it, what="callback", at=it.at + 1) for it in ends]
+    ends = [record for record in records if record.what == "end"]
+    records += [replace(record, what="callback", at=record.at + 1) for record in ends]
     attempts = [
         AttemptRow(task(0), 1, "success"),
         AttemptRow(task(1), 1, "lost"),
@@ -59,10 +59,10 @@ def moved(history: History, attempt: int, seconds: float) -> History:
     return replace(
         history,
         records=[
-            replace(it, at=it.at + seconds, wall=it.wall + seconds)
-            if (it.task, it.attempt) == (task(1), attempt)
-            else it
-            for it in history.records
+            replace(record, at=record.at + seconds, wall=record.wall + seconds)
+            if (record.task, record.attempt) == (task(1), attempt)
+            else record
+            for record in history.records
         ],
     )
 
@@ -104,7 +104,8 @@ def test_attempts_of_instances_that_a_user_had_expanded_anew_are_gone(map_index:
     history, expected = good(), replace(EXPECTED, touched={("long", "run-2")})
     mapped = task(2)._replace(map_index=map_index)
     history.records[:] = [
-        replace(it, task=mapped) if it.task == task(2) else it for it in history.records
+        replace(record, task=mapped) if record.task == task(2) else record
+        for record in history.records
     ]
     history = replace(history, attempts=history.attempts[:3])
 
@@ -115,7 +116,9 @@ def test_attempts_of_instances_that_a_user_had_expanded_anew_are_gone(map_index:
 def test_a_success_that_never_came_to_its_end() -> None:
     history = good()
     history.records[:] = [
-        it for it in history.records if not (it.task == task(0) and it.what == "end")
+        record
+        for record in history.records
+        if not (record.task == task(0) and record.what == "end")
     ]
 
     assert found(history) == [
@@ -125,7 +128,7 @@ def test_a_success_that_never_came_to_its_end() -> None:
 
 def test_a_success_of_which_no_callback_heard() -> None:
     history = good()
-    history.records[:] = [it for it in history.records if it.what != "callback"]
+    history.records[:] = [record for record in history.records if record.what != "callback"]
 
     assert len(found(history)) == 3
     assert found(history)[0] == "long.outlasts_a_lease of run-0: no callback of attempt 1"
@@ -146,7 +149,7 @@ def test_a_run_that_does_not_end_well(state: str, touched: bool) -> None:
 def test_a_run_may_fail_of_which_a_task_was_lost_too_often(losses: int) -> None:
     history = good()
     history.runs[1] = replace(history.runs[1], state="failed")
-    history.attempts[1:3] = [AttemptRow(task(1), it, "lost") for it in range(1, losses + 1)]
+    history.attempts[1:3] = [AttemptRow(task(1), number, "lost") for number in range(1, losses + 1)]
 
     failed = "run run-1 of long failed"
     assert (failed in found(history)) is (losses <= MOST_LOSSES)
@@ -184,8 +187,10 @@ def test_an_interval_without_a_run(missing: int) -> None:
 def test_an_interval_that_was_skipped_for_a_reason_needs_no_run() -> None:
     history = good()
     gone = history.runs.pop(1)
-    history.records[:] = [it for it in history.records if it.task.run_id != gone.run_id]
-    history.attempts[:] = [it for it in history.attempts if it.task.run_id != gone.run_id]
+    history.records[:] = [record for record in history.records if record.task.run_id != gone.run_id]
+    history.attempts[:] = [
+        attempt for attempt in history.attempts if attempt.task.run_id != gone.run_id
+    ]
     history.skipped.append(SkippedRow("long", gone.interval_start, gone.interval_end))
 
     assert found(history) == []

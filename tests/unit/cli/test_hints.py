@@ -50,7 +50,11 @@ def wrong_with(words: list[str]) -> str | None:
         if words[0] not in command.commands:
             return f"there is no command {words[0]!r}"
         command = command.commands[words.pop(0)]
-    options = {name: it for it in command.params for name in (*it.opts, *it.secondary_opts)}
+    options = {
+        name: parameter
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    }
     given = [word for word in words if word.startswith("-")]
     unknown = [word for word in given if word not in options]
     return f"it has no {unknown}" if unknown else None

@@ -14,4 +14,4 @@ def test_no_statement_takes_an_advisory_lock() -> None:
     sources = [*HERE.glob("shared/**/*.py"), *HERE.glob("services/**/*.py")]
 
     assert len(sources) > 500
-    assert [it for it in sources if "_advisory_" in it.read_text()] == []
+    assert [path for path in sources if "_advisory_" in path.read_text()] == []

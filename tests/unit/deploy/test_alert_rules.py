@@ -131,7 +131,7 @@ def test_an_alert_fires_in_time_and_clears(alert: str, tmp_path: Path) -> None:
     for case in CASES[alert]:
         given = [{"series": case.series, "values": case.values()}]
         beside = [*ALWAYS.get(alert, []), *case.beside]
-        given += [{"series": it, "values": values} for it, values in beside]
+        given += [{"series": series, "values": values} for series, values in beside]
         minute = BAD_AT + case.fires + 1
         firing = {"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": []}
         found = promtool(tmp_path, given, [*told(alert, case), firing])
@@ -145,7 +145,7 @@ def test_attempts_that_are_taken_back_and_queued_anew_count_as_unclaimed(tmp_pat
     alert, ages = "HeadwayQueueUnclaimed", " ".join(["0+60x9"] * 20)
     series = 'headway_oldest_queued_attempt_seconds{queue="default"}'
     minutes = range(20, 100)
-    none = [{"eval_time": f"{it}m", "alertname": alert, "exp_alerts": []} for it in minutes]
+    none = [{"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": []} for minute in minutes]
 
     found = promtool(tmp_path, [{"series": series, "values": ages}], none)
 
@@ -192,7 +192,7 @@ def test_an_alert_asks_for_metrics_that_there_are(alert: str) -> None:
 def test_an_alert_leads_to_its_page_which_has_its_sections(alert: str) -> None:
     rule = ALERTS[alert]
     page = ROOT / rule["annotations"]["runbook_url"]
-    headings = [it[3:] for it in page.read_text().splitlines() if it.startswith("## ")]
+    headings = [line[3:] for line in page.read_text().splitlines() if line.startswith("## ")]
 
     assert page == RUNBOOK / f"{alert}.md"
     assert headings == list(SECTIONS)

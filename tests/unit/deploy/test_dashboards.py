@@ -26,7 +26,7 @@ def test_they_ask_for_metrics_that_there_are() -> None:
 def test_every_metric_is_on_a_dashboard() -> None:
     asked = {name for query in QUERIES for name in samples_in(query)}
 
-    assert [it.name for it in catalogue.METRICS if asked.isdisjoint(it.samples)] == []
+    assert [metric.name for metric in catalogue.METRICS if asked.isdisjoint(metric.samples)] == []
 
 
 def test_each_panel_says_what_it_shows() -> None:

@@ -17,7 +17,10 @@ def locked(file: Path) -> dict[str, list[str]]:
     """Return hashes by line of a version."""
     text = file.read_text().replace("\\\n", " ")
     lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
-    return {version: [it.removeprefix("--hash=sha256:") for it in rest] for version, *rest in lines}
+    return {
+        version: [digest.removeprefix("--hash=sha256:") for digest in rest]
+        for version, *rest in lines
+    }
 
 
 def names(file: Path) -> set[str]:
@@ -46,7 +49,7 @@ def test_versions_are_those_of_the_constraints(file: Path) -> None:
 def test_each_file_is_known_by_its_hash(file: Path) -> None:
     for line, hashes in locked(file).items():
         assert hashes, line
-        assert all(re.fullmatch("[0-9a-f]{64}", it) for it in hashes), line
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in hashes), line
 
 
 def test_all_that_services_need_is_locked_and_nothing_else() -> None:

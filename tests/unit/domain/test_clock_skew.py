@@ -41,7 +41,7 @@ def test_a_bound_of_zero_is_none() -> None:
 
 
 def test_a_second_is_not_notable() -> None:
-    assert [is_notable(it) for it in (1.0, -1.0, 1.1, -1.1)] == [False, False, True, True]
+    assert [is_notable(skew) for skew in (1.0, -1.0, 1.1, -1.1)] == [False, False, True, True]
 
 
 def test_a_difference_says_its_direction() -> None:

@@ -51,21 +51,21 @@ def test_a_run_that_starts_again_and_another_run_have_other_traces() -> None:
         replace(RUN, dag_id="flight", run_id="smanual__1"),
     ]
 
-    assert len({it.trace_id for it in (RUN, *others)}) == 4
+    assert len({trace.trace_id for trace in (RUN, *others)}) == 4
 
 
 def test_phases_of_an_attempt_follow_each_other_below_it() -> None:
     whole, *phases = of_attempt(ATTEMPT, NOON + timedelta(seconds=2))
 
     assert (whole.parent_id, whole.error) == (RUN.span_id, None)
-    assert [(it.name, seconds(it.start), seconds(it.end)) for it in phases] == [
+    assert [(span.name, seconds(span.start), seconds(span.end)) for span in phases] == [
         ("scheduled", -2, 0),
         ("queued", 0, 1),
         ("claimed", 1, 2),
         ("running", 2, 5),
     ]
-    assert {it.parent_id for it in phases} == {whole.span_id}
-    assert len({it.span_id for it in (whole, *phases)}) == 5
+    assert {span.parent_id for span in phases} == {whole.span_id}
+    assert len({span.span_id for span in (whole, *phases)}) == 5
     assert seconds(whole.start) == -2
 
 
@@ -74,14 +74,18 @@ def test_when_the_next_try_was_scheduled_is_nothing_of_this_one() -> None:
 
     whole, scheduled, *_ = of_attempt(retried, None)
 
-    assert [seconds(it) for it in (whole.start, scheduled.start, scheduled.end)] == [0, 0, 0]
+    assert [seconds(moment) for moment in (whole.start, scheduled.start, scheduled.end)] == [
+        0,
+        0,
+        0,
+    ]
 
 
 def test_no_phase_is_negative_whatever_the_clocks_say() -> None:
     odd = replace(ATTEMPT, claimed_at=NOON - timedelta(seconds=1))
 
     for began in (NOON - timedelta(hours=1), NOON + timedelta(hours=1)):
-        assert all(it.start <= it.end for it in of_attempt(odd, began))
+        assert all(span.start <= span.end for span in of_attempt(odd, began))
 
 
 def test_traceparent_names_the_span_that_is_running() -> None:
@@ -96,7 +100,7 @@ def test_an_attempt_that_failed_says_why_and_one_that_was_skipped_did_not_fail()
     failed = replace(ATTEMPT, outcome="failed", error="division by zero")
     lost, skipped = replace(ATTEMPT, outcome="lost"), replace(ATTEMPT, outcome="skipped")
 
-    errors = [next(of_attempt(it, None)).error for it in (failed, lost, skipped)]
+    errors = [next(of_attempt(attempt, None)).error for attempt in (failed, lost, skipped)]
     assert errors == ["division by zero", "lost", None]
 
 

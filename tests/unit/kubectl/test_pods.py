@@ -66,7 +66,7 @@ def test_what_is_none_of_the_chart_is_left_out() -> None:
     theirs = {**made, "metadata": {**mine, "labels": {"app.kubernetes.io/instance": "flows"}}}
     items = [listed("w-0"), other, made, theirs]
 
-    assert [it.name for it in pods.pods(items)] == ["w-0"]
+    assert [record.name for record in pods.pods(items)] == ["w-0"]
     assert pods.deployments(items) == [Deployment("flows-worker", "flows", 2, 0)]
 
 

@@ -71,7 +71,7 @@ def test_closed_labels_are_shown_from_the_start() -> None:
     histogram = Histogram("took", "", EVERY, (STATE,))
 
     assert counter.series() == [(("good",), 0.0), (("bad",), 0.0)]
-    assert [it.labels for it in histogram.spreads()] == [("good",), ("bad",)]
+    assert [spread.labels for spread in histogram.spreads()] == [("good",), ("bad",)]
     assert Counter("plain", "", EVERY).series() == [((), 0.0)]
     assert Gauge("unset", "", EVERY).series() == []
 
@@ -147,7 +147,7 @@ def test_the_page_is_what_prometheus_reads(monkeypatch: pytest.MonkeyPatch) -> N
         for family in families
         for sample in family.samples
     }
-    assert {it.type for it in families if it.name.startswith("headway")} == {
+    assert {metric.type for metric in families if metric.name.startswith("headway")} == {
         "counter",
         "histogram",
         "gauge",

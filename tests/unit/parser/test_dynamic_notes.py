@@ -41,4 +41,4 @@ def test_a_note_ends_when_the_modules_are_named(tmp_path: Path, named: str, is_t
 
     notes = version_files(tmp_path, "dag.py").notes
 
-    assert [it.startswith(NOTE) for it in notes] == [True] * is_told
+    assert [note.startswith(NOTE) for note in notes] == [True] * is_told

@@ -47,7 +47,7 @@ def test_patterns_take_a_bounded_time_and_each_has_its_turn(
     assert known.found(tmp_path, "f/*/") == LATE
     for _ in range(3):
         known.look(tmp_path, NAMES)
-    assert set(looked_for) == {it.removesuffix("/") for it in NAMES}
+    assert set(looked_for) == {name.removesuffix("/") for name in NAMES}
     assert caplog.text.count("takes more than") == 1
 
 
@@ -79,7 +79,7 @@ def test_one_that_takes_all_the_time_holds_up_the_others_once(
     for _ in range(2):
         known.look(tmp_path, NAMES)
 
-    assert {it for it in NAMES if known.found(tmp_path, it) == LATE} == {"a/*/"}
+    assert {name for name in NAMES if known.found(tmp_path, name) == LATE} == {"a/*/"}
 
 
 def test_files_that_come_are_noticed(clock: FakeClock, tmp_path: Path) -> None:

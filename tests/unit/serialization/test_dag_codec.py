@@ -185,9 +185,9 @@ def backwards(value: JsonValue) -> JsonValue:
 def test_the_bytes_hold_what_pydantic_makes_of_the_dag(dag: DagSpec) -> None:
     """They were made by it once, and it still reads them."""
     plain = pydantic.TypeAdapter(DagSpec).dump_python(dag, mode="json")
-    written = {name: it for name, it in plain.items() if name not in LATER or it}
+    written = {name: value for name, value in plain.items() if name not in LATER or value}
     written["tasks"] = [
-        {name: it for name, it in task.items() if name not in LATER_OF_TASKS or it}
+        {name: value for name, value in task.items() if name not in LATER_OF_TASKS or value}
         for task in plain["tasks"]
     ]
 
@@ -276,8 +276,8 @@ def test_a_dag_without_the_newest_arguments_keeps_its_bytes() -> None:
     fields = msgpack.unpackb(codec.encode(SMALL))["dag"]
 
     assert not LATER & fields.keys()
-    assert set(fields) == {it.name for it in dataclasses.fields(DagSpec)} - LATER
-    assert set(fields["tasks"][0]) == {it.name for it in dataclasses.fields(TaskSpec)} - (
+    assert set(fields) == {field.name for field in dataclasses.fields(DagSpec)} - LATER
+    assert set(fields["tasks"][0]) == {field.name for field in dataclasses.fields(TaskSpec)} - (
         LATER_OF_TASKS
     )
     assert sha256(codec.encode(SMALL)).hexdigest() == BEFORE
@@ -320,7 +320,9 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
 
 def older(kind: type[Any], later: frozenset[str]) -> "pydantic.TypeAdapter[Any]":
     """What the release before made of the bytes."""
-    known = [(it.name, it.type) for it in dataclasses.fields(kind) if it.name not in later]
+    known = [
+        (field.name, field.type) for field in dataclasses.fields(kind) if field.name not in later
+    ]
     return pydantic.TypeAdapter(dataclasses.make_dataclass("Older", known, kw_only=True))
 
 

@@ -308,9 +308,9 @@ def test_a_day_that_a_gap_has_moved_ends_when_the_next_one_begins(
     infos = runs_between(daily, first, first, last)
     spans = [info.data_interval for info in infos][:3]
 
-    assert [f"{it:%m-%d %H:%M}" for it in [spans[0].start, *(span.end for span in spans)]] == (
-        expected
-    )
+    assert [
+        f"{moment:%m-%d %H:%M}" for moment in [spans[0].start, *(span.end for span in spans)]
+    ] == (expected)
     assert all(one.end == other.start for one, other in pairwise(spans))
 
 

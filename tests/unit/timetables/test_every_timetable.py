@@ -35,7 +35,7 @@ places = pytest.mark.parametrize(("zone", "first"), CHANGES)
 @pytest.fixture(autouse=True)
 def _no_week_over_a_day_that_was_not(request: pytest.FixtureRequest) -> None:
     """Seven days before the 6th and before the 7th of January is one midnight in Samoa."""
-    timetable, zone = (request.node.callspec.params.get(it) for it in ("timetable", "zone"))
+    timetable, zone = (request.node.callspec.params.get(name) for name in ("timetable", "zone"))
     if timetable == RollingWindow(DAILY, "P7D") and zone == "Pacific/Apia":
         pytest.skip("documented: where a whole day was skipped, two windows begin at once")
 

@@ -47,7 +47,7 @@ class BundleReader:
     _said: str = ""
 
     def __post_init__(self) -> None:
-        self._hidden = tuple(str(it.resolve()) for it in self.hidden)
+        self._hidden = tuple(str(path.resolve()) for path in self.hidden)
 
     def read(self, root: Path, path: str) -> tuple[Stamp, bytes] | None:
         """Return a file's content, and what it was like; None for what is not to be read.
@@ -93,14 +93,14 @@ class BundleReader:
     def forget(self, root: Path, paths: Collection[str]) -> None:
         """Remember no other files than these of a folder."""
         kept = {root / path for path in paths}
-        for path in [it for it in self._known if it not in kept]:
+        for path in [held for held in self._known if held not in kept]:
             del self._known[path]
 
     def _is_allowed(self, root: Path, place: str, mode: int) -> bool:
         # In text: pathlib would take three quarters of all time that the parser reads files for.
         top = str(root)
         if not _is_below(place, top) or any(
-            _is_below(it, top) and _is_below(place, it) for it in self._hidden
+            _is_below(hidden, top) and _is_below(place, hidden) for hidden in self._hidden
         ):
             return False
         if not self.as_other:
@@ -146,7 +146,7 @@ class BundleFiles:
     def seems_complete(self) -> bool:
         """Whether nothing is known to be missing, without reading a file."""
         if self._size is None:  # not before somebody asks: there is a bundle for each look
-            self._size = sum(it.size for it in (self.stamps or {}).values())
+            self._size = sum(stamp.size for stamp in (self.stamps or {}).values())
         return not self.gap and self._size <= MOST_BYTES
 
     @property
@@ -176,7 +176,9 @@ class BundleFiles:
         files = dict(self.files)
         for _ in range(MOST_TRIES):
             wanted = set(unknown(set(files.values())))
-            contents, changed = self._read({p: it for p, it in files.items() if it in wanted})
+            contents, changed = self._read(
+                {p: digest for p, digest in files.items() if digest in wanted}
+            )
             if not changed:
                 break
             files |= changed
@@ -185,7 +187,7 @@ class BundleFiles:
             self._miss(f"{_shown(changed)} changed each time that it was read")
         kept = {path: key for path, key in files.items() if key}
         self._files, self._hash = kept, None
-        return kept, {key: it for key, it in contents.items() if key in kept.values()}
+        return kept, {key: content for key, content in contents.items() if key in kept.values()}
 
     def _read(self, files: Mapping[str, str]) -> tuple[dict[str, bytes], dict[str, str]]:
         """Return contents by hash, and what files that have changed since hold now ("" if gone)."""

@@ -40,7 +40,7 @@ def from_source(root: Path, note: Callable[[str], None]) -> None:
     """
     sys.path_hooks.insert(0, _hook(root))
     sys.meta_path.append(Absent(root, note))
-    for known in [it for it in sys.path_importer_cache if f"{it}/".startswith(f"{root}/")]:
+    for known in [entry for entry in sys.path_importer_cache if f"{entry}/".startswith(f"{root}/")]:
         del sys.path_importer_cache[known]
 
 

@@ -105,18 +105,24 @@ def _follow(
     """Note the modules that sources import anywhere; return what their author should know."""
     prefix = f"{read.root}/"
     folders = [
-        it.removeprefix(prefix) if it != str(read.root) else ""
-        for it in sys.path
-        if f"{it}/".startswith(prefix) and not it.endswith(SUFFIX)
+        entry.removeprefix(prefix) if entry != str(read.root) else ""
+        for entry in sys.path
+        if f"{entry}/".startswith(prefix) and not entry.endswith(SUFFIX)
     ]
     imports = Imports(read.root, folders, known)
-    for path in [it for it, stamp in read.stamps.items() if stamp and it.endswith((".py", SUFFIX))]:
+    for path in [
+        path for path, stamp in read.stamps.items() if stamp and path.endswith((".py", SUFFIX))
+    ]:
         imports.follow(path)
     for path in imports.paths:
         read.note(str(read.root / path))
     own = {path for path, stamp in read.stamps.items() if stamp is not None}
-    unknown = (it for it in imports.dynamic if not it.is_covered(read.root, own, named))
-    return [it.note(dag_file) for it in islice(unknown, MOST_NOTES)]
+    unknown = (
+        dynamic_import
+        for dynamic_import in imports.dynamic
+        if not dynamic_import.is_covered(read.root, own, named)
+    )
+    return [dynamic_import.note(dag_file) for dynamic_import in islice(unknown, MOST_NOTES)]
 
 
 def _failed(read: FilesRead, error: str) -> Frame:

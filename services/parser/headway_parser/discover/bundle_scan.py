@@ -40,7 +40,7 @@ def _show(rows: Mapping[str, Mapping[str, FileRow]]) -> None:
     found: dict[Values, float] = {}
     for name, its in rows.items():
         found[name, "known"] = len(its)
-        found[name, "failed"] = sum(it.failures > 0 for it in its.values())
+        found[name, "failed"] = sum(file.failures > 0 for file in its.values())
     FILES.replace(found)
 
 
@@ -88,7 +88,7 @@ class BundleScan:
                 rows,
                 bundles.commits(conn, names),
                 {
-                    name: {it.relative_path: it.run_ids for it in pins.wanted(conn, name)}
+                    name: {parse.relative_path: parse.run_ids for parse in pins.wanted(conn, name)}
                     for name in names
                 },
                 file_claims.parsers(conn, self.threshold) - {self.me.id},

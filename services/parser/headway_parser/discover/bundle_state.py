@@ -79,7 +79,7 @@ class BundleState:
             row, before = rows.get(path), self.considered.get(path)
             hashes = {name: there(name) for name in {path, *(row.paths if row else ())}}
             mine = signature_of(hashes, self.release)
-            changed = before is None or any(there(name) != it for name, it in before.items())
+            changed = before is None or any(there(name) != old for name, old in before.items())
             reason = why(row, mine, self.me, others, changed=changed)
             if row is not None and row.signature == mine:
                 self.considered[path] = hashes
@@ -106,8 +106,12 @@ class BundleState:
         self, root: Path, listing: Listing, rows: Mapping[str, FileRow]
     ) -> Callable[[str], str]:
         """Look for the files of patterns; return what tells the hash of a dependency."""
-        known = (it for path in listing.paths if path in rows for it in rows[path].paths)
-        self.contents.patterns.look(root, {it for it in known if is_pattern(it)})
+        known = (
+            dependency for path in listing.paths if path in rows for dependency in rows[path].paths
+        )
+        self.contents.patterns.look(
+            root, {dependency for dependency in known if is_pattern(dependency)}
+        )
         return cache(lambda it: self.contents.look(root, it, listing.stamps.get(it)))
 
     def note_parse(self, path: str, read: Mapping[str, str], hashes: Mapping[str, str]) -> None:
@@ -122,7 +126,9 @@ class BundleState:
         What they say of others may be untrue: a child can claim to have read what nobody has.
         """
         last, times = self._parsed.get(path, ({}, 0))
-        return times if all(hashes.get(name, it) == it for name, it in last.items()) else 0
+        return (
+            times if all(hashes.get(name, digest) == digest for name, digest in last.items()) else 0
+        )
 
     def _may_complete(self, path: str, row: FileRow | None) -> bool:
         """Tell whether another parse is to add the bundle's files that versions lack."""
@@ -148,7 +154,7 @@ class BundleState:
         whole = place.commit is not None and self._is_whole(place.commit, listing)
         missing = sorted(rows.keys() - set(listing.paths))
         empty = self._empty_for_now(place, missing)
-        gone = [it for it in missing if it not in empty and may_forget(rows[it], others)]
+        gone = [path for path in missing if path not in empty and may_forget(rows[path], others)]
         if not gone:
             self._loss = None
             return []
@@ -200,7 +206,7 @@ class BundleState:
 
 def _nearest(folder: Path) -> Path:
     """Return the folder, or the first of those that it lies in that is there."""
-    return next((it for it in (folder, *folder.parents) if it.is_dir()), folder)
+    return next((path for path in (folder, *folder.parents) if path.is_dir()), folder)
 
 
 def _is_empty(folder: Path) -> bool:

@@ -71,7 +71,11 @@ class Walk:
     def mounts(self) -> set[str]:
         """The folders that it has entered which lie on another device than what holds them."""
         devices = {folder: device for (device, _), folder in self.folders.items()}
-        return {it for it in devices if it and devices[it] != devices[it.rpartition("/")[0]]}
+        return {
+            device
+            for device in devices
+            if device and devices[device] != devices[device.rpartition("/")[0]]
+        }
 
     def hurry(self) -> None:
         """Raise LateError if it is late."""

@@ -164,7 +164,7 @@ def _is_bounded(read: Mapping[str, str]) -> bool:
 
 
 def _check_unique(versions: Iterable[NewVersion]) -> None:
-    for dag_id, times in Counter(it.spec.dag_id for it in versions).items():
+    for dag_id, times in Counter(version.spec.dag_id for version in versions).items():
         if times > 1:
             raise SerializationError(f"it has the DAG {dag_id} twice.")
 
@@ -191,7 +191,7 @@ def _patterns(said: object) -> Iterator[tuple[str, str]]:
 
 def _notes(said: object) -> tuple[str, ...]:
     notes = said if isinstance(said, list) else []
-    return tuple(_storable(it) for it in notes[:MOST_NOTES] if isinstance(it, str))
+    return tuple(_storable(note) for note in notes[:MOST_NOTES] if isinstance(note, str))
 
 
 def _paths(names: object) -> Iterator[str]:

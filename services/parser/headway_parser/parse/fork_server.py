@@ -75,7 +75,7 @@ def is_other_user(given: ParserSettings) -> bool:
 
 
 def _named(given: ParserSettings) -> list[Path]:
-    return [it.path.absolute() for it in given.sources.values() if it.path is not None]
+    return [bundle.path.absolute() for bundle in given.sources.values() if bundle.path is not None]
 
 
 def _sandbox(readable: list[str], given: ParserSettings, around: ParserHost) -> Sandbox:

@@ -249,7 +249,7 @@ class ProcessorPool:
 
     @property
     def _slow(self) -> int:
-        return sum(it.seconds > SLOW_AFTER for _, it in self.running.values())
+        return sum(parsing.seconds > SLOW_AFTER for _, parsing in self.running.values())
 
     def warm_up(self) -> Forker:
         """Have the fork server ready, and return it; ForkerError if there is none."""

@@ -18,7 +18,9 @@ def notifying(parse: StoredParse, notifiers: tuple[NotifierSpec, ...]) -> Stored
 
 
 def _of_file(found: ParsedFile, notifiers: tuple[NotifierSpec, ...]) -> ParsedFile:
-    return replace(found, versions=tuple(_of_version(it, notifiers) for it in found.versions))
+    return replace(
+        found, versions=tuple(_of_version(version, notifiers) for version in found.versions)
+    )
 
 
 def _of_version(version: NewVersion, notifiers: tuple[NotifierSpec, ...]) -> NewVersion:

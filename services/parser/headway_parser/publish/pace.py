@@ -39,7 +39,7 @@ class ReparsePace:
 
     def _interval(self, parse: StoredParse, *, changed: bool) -> float:
         specs = [version.spec for version in parse.result.versions]
-        own = [it.min_file_process_interval for it in specs if it.min_file_process_interval]
+        own = [spec.min_file_process_interval for spec in specs if spec.min_file_process_interval]
         if own:
             return min(own)
-        return self.dynamic if changed or any(it.dynamic for it in specs) else self.unchanged
+        return self.dynamic if changed or any(spec.dynamic for spec in specs) else self.unchanged

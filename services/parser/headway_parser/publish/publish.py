@@ -58,8 +58,8 @@ def publish(
     """
     good = [parse for parse in parses if parse.result.error is None]
     verdicts = _judge(conn, good)
-    unstable = [it for it in good if StabilityVerdict.PARSE_AGAIN in _of(it, verdicts)]
-    sure = [it for it in good if it not in unstable]
+    unstable = [parse for parse in good if StabilityVerdict.PARSE_AGAIN in _of(parse, verdicts)]
+    sure = [parse for parse in good if parse not in unstable]
     freed = _leave_out(conn, sure)
     entered = _enter(conn, sure, new_ones_paused=new_ones_paused)
     current = dag_registration.in_force(conn, entered)
@@ -70,27 +70,29 @@ def publish(
     gaps = put_in_force(conn, _found(sure, entered), kept, of_other_code)
     conflicts = _conflicts(conn, sure, entered)
     return {
-        **{it.file: Published(error=it.result.error) for it in parses},
-        **{it.file: Published(unstable=True) for it in unstable},
+        **{parse.file: Published(error=parse.result.error) for parse in parses},
+        **{parse.file: Published(unstable=True) for parse in unstable},
         **{
-            it.file: Published(
-                error=conflicts.get(it.file),
-                warning=_warning(it, verdicts, gaps),
-                changed=not (new | of_other_code).isdisjoint(it.dag_ids),
+            parse.file: Published(
+                error=conflicts.get(parse.file),
+                warning=_warning(parse, verdicts, gaps),
+                changed=not (new | of_other_code).isdisjoint(parse.dag_ids),
                 freed=freed,
             )
-            for it in sure
+            for parse in sure
         },
     }
 
 
 def _judge(conn: Connection, good: Sequence[StoredParse]) -> dict[str, StabilityVerdict]:
-    found = {it.spec.dag_id: it for parse in good for it in parse.result.versions}
+    found = {version.spec.dag_id: version for parse in good for version in parse.result.versions}
     if not found:
         return {}
     in_force = dag_registration.in_force(conn, found)
     others = [
-        found[key] for key, it in in_force.items() if it.fingerprint != found[key].fingerprint
+        found[key]
+        for key, version in in_force.items()
+        if version.fingerprint != found[key].fingerprint
     ]
     past = dag_registration.past(conn, others) if others else {}
     return {
@@ -120,16 +122,16 @@ def _leave_out(conn: Connection, sure: Sequence[StoredParse]) -> bool:
 
 def _enter(conn: Connection, sure: Sequence[StoredParse], *, new_ones_paused: bool) -> set[str]:
     """Enter the DAGs of these files."""
-    found = [DagEntry(*it.file, new.spec) for it in sure for new in it.result.versions]
+    found = [DagEntry(*parse.file, new.spec) for parse in sure for new in parse.result.versions]
     return dag_registration.enter(conn, found, paused=new_ones_paused) if found else set()
 
 
 def _found(sure: Sequence[StoredParse], entered: set[str]) -> Found:
     return {
-        it.spec.dag_id: (parse, replace(it, commit=parse.commit))
+        version.spec.dag_id: (parse, replace(version, commit=parse.commit))
         for parse in sure
-        for it in parse.result.versions
-        if it.spec.dag_id in entered
+        for version in parse.result.versions
+        if version.spec.dag_id in entered
     }
 
 
@@ -243,7 +245,7 @@ class Publisher:
         self, parses: Sequence[StoredParse], before_commit: Callable[[], None]
     ) -> dict[FileKey, Published]:
         try:
-            return self._at_once([self._notifying(it) for it in parses], before_commit)
+            return self._at_once([self._notifying(parse) for parse in parses], before_commit)
         except FencedError:
             raise
         except Exception as error:  # whatever it is that one file defines, others go on

@@ -40,7 +40,7 @@ def apart(parses: Iterable[StoredParse]) -> list[list[StoredParse]]:
     parts: list[tuple[set[str], list[StoredParse]]] = []
     for parse in parses:
         ids = set(parse.dag_ids)
-        fitting = next((it for it in parts if it[0].isdisjoint(ids)), None)
+        fitting = next((part for part in parts if part[0].isdisjoint(ids)), None)
         if fitting is None:
             fitting = (set(), [])
             parts.append(fitting)

@@ -38,14 +38,21 @@ def put_in_force(
     known = _known(conn, wanted, of_other_code)
     in_force = {**kept, **known}
     incomplete = versions.incomplete(conn, in_force.values()) if in_force else ()
-    lacking = {dag_id: it for dag_id, it in in_force.items() if it in incomplete}
+    lacking = {
+        dag_id: version_id for dag_id, version_id in in_force.items() if version_id in incomplete
+    }
     unknown = wanted.keys() - known.keys()
     stored = _add_code(conn, [found[dag_id][0] for dag_id in sorted(unknown | lacking.keys())])
-    new = [_with_bundle(wanted[it], found[it][0], stored) for it in sorted(unknown)]
+    new = [_with_bundle(wanted[dag_id], found[dag_id][0], stored) for dag_id in sorted(unknown)]
     if new:
         known |= versions.add(conn, new)
-    of_lacking = {it: stored.get(id(found[dag_id][0].bundle)) for dag_id, it in lacking.items()}
-    bundles = {it: bundle for it, bundle in of_lacking.items() if bundle is not None}
+    of_lacking = {
+        version_id: stored.get(id(found[dag_id][0].bundle))
+        for dag_id, version_id in lacking.items()
+    }
+    bundles = {
+        version_id: bundle for version_id, bundle in of_lacking.items() if bundle is not None
+    }
     if bundles:
         versions.complete(conn, bundles)
     if known:
@@ -62,7 +69,7 @@ def _known(
 ) -> dict[str, int]:
     if not wanted:
         return {}
-    known = versions.find(conn, {dag_id: it.fingerprint for dag_id, it in wanted.items()})
+    known = versions.find(conn, {dag_id: version.fingerprint for dag_id, version in wanted.items()})
     if of_other_code:
         known |= dag_registration.newest(conn, [wanted[dag_id] for dag_id in of_other_code])
     return known
@@ -87,10 +94,16 @@ def _add_code(conn: Connection, parses: Iterable[StoredParse]) -> dict[int, _Sto
     of_files = {parse.file: parse for parse in parses}.values()
     if not of_files:
         return {}
-    manifests = {it.result.manifest_hash: it.result.files for it in of_files}
-    contents = {key: it for parse in of_files for key, it in parse.result.contents.items()}
-    bundles = {id(it.bundle): it.bundle for it in of_files if it.bundle is not None}
-    asked = {key for it in bundles.values() for key in (it.manifest_hash, it.last.manifest_hash)}
+    manifests = {parse.result.manifest_hash: parse.result.files for parse in of_files}
+    contents = {
+        key: content for parse in of_files for key, content in parse.result.contents.items()
+    }
+    bundles = {id(parse.bundle): parse.bundle for parse in of_files if parse.bundle is not None}
+    asked = {
+        key
+        for bundle_files in bundles.values()
+        for key in (bundle_files.manifest_hash, bundle_files.last.manifest_hash)
+    }
     unknown = set(stored_code.unknown_manifests(conn, asked - {""}))
     for bundle in bundles.values():
         if bundle.manifest_hash in unknown:
@@ -100,7 +113,10 @@ def _add_code(conn: Connection, parses: Iterable[StoredParse]) -> dict[int, _Sto
             contents |= new
         bundle.remember()
     stored_code.add_code(conn, manifests, contents)
-    return {key: _Stored(it.manifest_hash, not it.gap) for key, it in bundles.items()}
+    return {
+        key: _Stored(bundle_files.manifest_hash, not bundle_files.gap)
+        for key, bundle_files in bundles.items()
+    }
 
 
 def _unknown_files(

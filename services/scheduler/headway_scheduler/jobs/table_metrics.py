@@ -85,7 +85,10 @@ class Measuring:
             took = self.clock.monotonic() - began
             scheduler.MEASURING_SECONDS.set(took, each.subject)
             each.due_at = began + max(each.every, took + min(REST * took, MOST_REST))
-        return max(0.0, min(it.due_at for it in self.measurements) - self.clock.monotonic())
+        return max(
+            0.0,
+            min(measurement.due_at for measurement in self.measurements) - self.clock.monotonic(),
+        )
 
     def run(self) -> None:
         """Measure until closed."""
@@ -151,11 +154,15 @@ def measure_queues(conn: Connection, threshold: float) -> None:
     scheduler.POOL_SLOTS.replace(slots)
     scheduler.POOL_STARVING.replace(starving)
     waiting = measures.admissible(conn)
-    scheduler.QUEUE_DEPTH.replace({(it.name,): it.number for it in waiting})
-    scheduler.OLDEST_ADMISSIBLE.replace({(it.name,): it.oldest for it in waiting}, most=True)
+    scheduler.QUEUE_DEPTH.replace({(count.name,): count.number for count in waiting})
+    scheduler.OLDEST_ADMISSIBLE.replace(
+        {(count.name,): count.oldest for count in waiting}, most=True
+    )
     unclaimed = measures.unclaimed(conn)
-    scheduler.UNCLAIMED.replace({(it.name,): it.number for it in unclaimed})
-    scheduler.OLDEST_UNCLAIMED.replace({(it.name,): it.oldest for it in unclaimed}, most=True)
+    scheduler.UNCLAIMED.replace({(count.name,): count.number for count in unclaimed})
+    scheduler.OLDEST_UNCLAIMED.replace(
+        {(count.name,): count.oldest for count in unclaimed}, most=True
+    )
     scheduler.NOTIFICATION_WAIT.set(notifications.oldest_wait(conn))
     alive = measures.alive(conn, threshold)
     kinds = scheduler.PROCESSES.labels[0].values
@@ -171,9 +178,9 @@ def measure_tables(conn: Connection) -> None:
         states = gauge.labels[0].values
         gauge.replace({(state,): found.get(state, 0) for state in states})
     tables = measures.tables(conn)
-    database.TABLE_BYTES.replace({(it.name,): it.size for it in tables})
-    database.DEAD_ROWS.replace({(it.name,): it.dead_rows for it in tables})
-    ages = {it.name: it.vacuum_age for it in tables if it.vacuum_age is not None}
+    database.TABLE_BYTES.replace({(table.name,): table.size for table in tables})
+    database.DEAD_ROWS.replace({(table.name,): table.dead_rows for table in tables})
+    ages = {table.name: table.vacuum_age for table in tables if table.vacuum_age is not None}
     database.VACUUM_AGE.replace({(name,): age for name, age in ages.items()}, most=True)
 
 

@@ -39,7 +39,7 @@ def adopt(replica: Replica, before_commit: Callable[[], None] = nothing) -> int:
         runs, attempts = _take_ownership(conn, replica)
         lost = _take_lost(conn, replica)
         before_commit()
-    replica.tracing.attempts_lost([it.key for it in lost])
+    replica.tracing.attempts_lost([attempt.key for attempt in lost])
     for process in dead:
         PROCESSES_DEAD.inc(process.kind)
     ADOPTIONS.inc("run", by=runs)
@@ -99,13 +99,13 @@ def _take_lost(conn: Connection, replica: Replica) -> Sequence[LostAttempt]:
 def _end_lost(conn: Connection, replica: Replica, lost: Sequence[LostAttempt]) -> None:
     ended: list[tuple[LostAttempt, Next]] = []
     followed: list[tuple[LostAttempt, TaskState | None]] = []
-    for it in lost:
-        leaves = it.left is not None
-        match what_follows(it.losses, it.on_lost, leaves=leaves, stop_to=it.stop_to):
+    for attempt in lost:
+        leaves = attempt.left is not None
+        match what_follows(attempt.losses, attempt.on_lost, leaves=leaves, stop_to=attempt.stop_to):
             case FollowedAttempt(stop_to):
-                followed.append((it, stop_to))
+                followed.append((attempt, stop_to))
             case Next() as following:
-                ended.append((it, following))
+                ended.append((attempt, following))
     if ended:
         lost_attempts.end_lost(conn, ended)
     if followed:

@@ -61,7 +61,7 @@ class Decided(NamedTuple):
     def new(self, infos: Sequence[DagRunInfo], *, long: bool) -> NewRuns:
         """Return runs of the DAG's schedule, by their short names or the `long` ones."""
         kind, its = RunType.SCHEDULED, [info.data_interval for info in infos]
-        names = [kind.run_id(it.start, it.end if long else None) for it in its]
+        names = [kind.run_id(interval.start, interval.end if long else None) for interval in its]
         version = self.dag.version_id
         return NewRuns(
             self.dag.dag_id,
@@ -98,7 +98,7 @@ def create_runs(
             decided = _decided(readable, graphs, now, at_most)
             making_way = _cancel(conn, replica.me, decided)
             _carry_out(conn, replica.me, decided)
-            dags.plan(conn, [(it.dag, it.plan) for it in decided])
+            dags.plan(conn, [(decision.dag, decision.plan) for decision in decided])
             before_commit()
         ended += tell_ended(replica.tracing, making_way)
         return len(decided)
@@ -117,7 +117,7 @@ def _is_enough(covered: int, began: float) -> bool:
 def _versions(due_dags: list[DueDag]) -> set[int]:
     versions = {dag.version_id for dag in due_dags}
     return versions | {
-        it.planned_version_id for it in due_dags if it.planned_version_id is not None
+        due_dag.planned_version_id for due_dag in due_dags if due_dag.planned_version_id is not None
     }
 
 
@@ -169,20 +169,23 @@ def _cancel(conn: Connection, me: Identity, decided: Sequence[Decided]) -> list[
 
     Their workers act on it, so it must not be lost: the transaction waits for the disk.
     """
-    ending = [it.dag.dag_id for it in decided if it.plan.cancels]
+    ending = [decision.dag.dag_id for decision in decided if decision.plan.cancels]
     if ending:
         processes.wait_for_disk(conn)
     return [cancel_unfinished(conn, me, dag_id) for dag_id in ending]
 
 
 def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> None:
-    for it in decided:
-        _leave_out(conn, me, it.dag.dag_id, it.plan.skipped)
+    for decision in decided:
+        _leave_out(conn, me, decision.dag.dag_id, decision.plan.skipped)
     created = _create(conn, decided)
-    for it in decided:
-        dag_id, conflicts = it.dag.dag_id, []
-        for run in it.plan.runs:
-            covered, run_id = it.plan.covers.get(run.run_after, []), created.get((dag_id, run))
+    for decision in decided:
+        dag_id, conflicts = decision.dag.dag_id, []
+        for run in decision.plan.runs:
+            covered, run_id = (
+                decision.plan.covers.get(run.run_after, []),
+                created.get((dag_id, run)),
+            )
             if run_id is None:  # what is not known of stands in its way
                 first = run.data_interval.start
                 conflicts.append(
@@ -197,9 +200,13 @@ def _carry_out(conn: Connection, me: Identity, decided: Sequence[Decided]) -> No
 def _leave_out(
     conn: Connection, me: Identity, dag_id: str, left_out: Sequence[SkippedInterval]
 ) -> None:
-    for it in left_out:
-        end = it.last.data_interval.end
-        details = {"reason": it.reason, "from": it.first.isoformat(), "to": end.isoformat()}
+    for interval in left_out:
+        end = interval.last.data_interval.end
+        details = {
+            "reason": interval.reason,
+            "from": interval.first.isoformat(),
+            "to": end.isoformat(),
+        }
         log.info("action=skip dag=%s %s", dag_id, details)
         events.add(
             conn,
@@ -215,22 +222,26 @@ def _create(conn: Connection, decided: Sequence[Decided]) -> dict[tuple[str, Dag
     """
     created: dict[tuple[str, DagRunInfo], str] = {}
     for long in (False, True):
-        left = [(it, _left(it, created)) for it in decided]
-        new = [it.new(infos, long=long) for it, infos in left if infos]
+        left = [(decision, _left(decision, created)) for decision in decided]
+        new = [decision.new(infos, long=long) for decision, infos in left if infos]
         found = runs.create(conn, new) if new else set()
         _enter_deadlines(conn, decided, found)
-        for it in new:
-            names = zip(it.infos, it.run_ids(), strict=True)
-            made = {(it.dag_id, run): name for run, name in names if (it.dag_id, name) in found}
+        for new_runs in new:
+            names = zip(new_runs.infos, new_runs.run_ids(), strict=True)
+            made = {
+                (new_runs.dag_id, run): name
+                for run, name in names
+                if (new_runs.dag_id, name) in found
+            }
             created |= made
-            _log_created(it.dag_id, list(made.values()))
+            _log_created(new_runs.dag_id, list(made.values()))
     return created
 
 
 def _enter_deadlines(
     conn: Connection, decided: Sequence[Decided], created: set[tuple[str, str]]
 ) -> None:
-    having = {it.dag.dag_id for it in decided if it.graph.has_deadlines}
+    having = {decision.dag.dag_id for decision in decided if decision.graph.has_deadlines}
     if having:
         run_deadlines.enter_named(conn, [name for name in created if name[0] in having])
 

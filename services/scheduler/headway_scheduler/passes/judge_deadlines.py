@@ -40,9 +40,11 @@ def judge_deadlines(
         processes.confirm(conn, replica.me)
         due = missed_deadlines.lock_due(conn, now, MOST)
         if due:
-            ended = missed_deadlines.write(conn, replica.me, [judge(it, now) for it in due])
-            missed = [it for it in ended if it.state is DeadlineState.MISSED]
-            run_events.add_of_deadlines(conn, [it.of.id for it in missed])
+            ended = missed_deadlines.write(
+                conn, replica.me, [judge(deadline, now) for deadline in due]
+            )
+            missed = [judgement for judgement in ended if judgement.state is DeadlineState.MISSED]
+            run_events.add_of_deadlines(conn, [judgement.of.id for judgement in missed])
             _tell(conn, replica.me, missed)
         before_commit()
     if due and missed:
@@ -51,21 +53,25 @@ def judge_deadlines(
 
 
 def _tell(conn: Connection, me: Identity, missed: list[Judgement]) -> None:
-    for it in missed:
-        due_at = it.due_at.isoformat() if it.due_at else None
-        task = f" task={it.of.task_id}" if it.of.task_id is not None else ""
-        name = it.of.name
+    for judgement in missed:
+        due_at = judgement.due_at.isoformat() if judgement.due_at else None
+        task = f" task={judgement.of.task_id}" if judgement.of.task_id is not None else ""
+        name = judgement.of.name
         log.warning(
-            "action=miss dag=%s run=%s%s deadline=%r", it.of.dag_id, it.of.run_id, task, name
+            "action=miss dag=%s run=%s%s deadline=%r",
+            judgement.of.dag_id,
+            judgement.of.run_id,
+            task,
+            name,
         )
         events.add(
             conn,
             Event(
                 actor=f"scheduler:{me.id}",
                 action="deadline.missed",
-                dag_id=it.of.dag_id,
-                run_id=it.of.run_id,
-                task_id=it.of.task_id,
+                dag_id=judgement.of.dag_id,
+                run_id=judgement.of.run_id,
+                task_id=judgement.of.task_id,
                 details={"deadline": name, "due_at": due_at},
             ),
         )

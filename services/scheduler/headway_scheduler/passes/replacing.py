@@ -62,8 +62,8 @@ def cancel_unfinished(conn: Connection, me: Identity, dag_id: str) -> ReplacedRu
 
 def tell_ended(tracing: Tracing, cancelled: Sequence[ReplacedRuns]) -> int:
     """Count and trace what has ended, once the database has it; return how many runs make way."""
-    for it in cancelled:
-        if it.ended:
-            RUNS_ENDED.inc(it.dag_id, RunState.FAILED, by=len(it.ended))
-    tracing.runs_ended([run for it in cancelled for run in it.ended])
-    return sum(it.runs for it in cancelled)
+    for replaced in cancelled:
+        if replaced.ended:
+            RUNS_ENDED.inc(replaced.dag_id, RunState.FAILED, by=len(replaced.ended))
+    tracing.runs_ended([run for replaced in cancelled for run in replaced.ended])
+    return sum(replaced.runs for replaced in cancelled)

@@ -77,9 +77,11 @@ def schedule_tasks(
 
 
 def _together(done: Sequence[Settled]) -> Settled:
-    pools = frozenset().union(*(it.pools for it in done))
-    more = len(done) > 1 or any(it.more for it in done)  # each by itself is never a full pass
-    return Settled(sum(it.runs for it in done), pools, more)
+    pools = frozenset().union(*(settled.pools for settled in done))
+    more = len(done) > 1 or any(
+        settled.more for settled in done
+    )  # each by itself is never a full pass
+    return Settled(sum(settled.runs for settled in done), pools, more)
 
 
 def schedule_retries(replica: Replica, now: datetime) -> int:
@@ -131,9 +133,11 @@ def _write(
     tasks.decide(conn, moves, now, aging)
     tasks.expand(conn, expansions, now, aging)
     tasks.count(conn, waiting)
-    entries = {run: (it.unfinished, it.run_state) for run, it in settled.items()}
+    entries = {
+        run: (settlement.unfinished, settlement.run_state) for run, settlement in settled.items()
+    }
     woken = runs.settle(conn, entries, now)
-    return woken > 0 or any(it.run_state is not None for it in settled.values())
+    return woken > 0 or any(settlement.run_state is not None for settlement in settled.values())
 
 
 def _call_back(

@@ -64,7 +64,9 @@ class CodeCache:
         if missing:
             found = stored_code.manifests(conn, missing)
             manifests = {key: _checked(files) for key, files in found.items()}
-            self.provide(conn, (it for files in manifests.values() for it in files.values()))
+            self.provide(
+                conn, (digest for files in manifests.values() for digest in files.values())
+            )
             for key, files in manifests.items():
                 self._remember(key, files)
 
@@ -166,7 +168,7 @@ class CodeCache:
             self._tidied[:] = [now]
             in_use = {
                 *self._hashes,
-                *(it for files in self._known.values() for it in files.values()),
+                *(digest for files in self._known.values() for digest in files.values()),
             }
         tidy(self.folder, self.clock.now().timestamp(), in_use)
 

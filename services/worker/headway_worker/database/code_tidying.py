@@ -40,7 +40,7 @@ def tidy(folder: Path, now: float, in_use: Collection[str]) -> None:
         if now - seconds > kept:
             _remove(path)
     contents = sorted(_contents(folder))
-    size = sum(it.size for it in contents)
+    size = sum(content.size for content in contents)
     for content in contents:
         age = now - content.fetched
         is_old = age > KEPT or (size > MOST_BYTES and age > IN_USE)

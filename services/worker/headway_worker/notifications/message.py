@@ -61,7 +61,7 @@ def _subject(order: NotificationOrder) -> str:
 
 def _body(order: NotificationOrder) -> str:
     lines = [f"{_subject(order)}.", ""]
-    lines += [_line(it) for it in order.told]
+    lines += [_line(told) for told in order.told]
     if order.events > len(order.told):
         lines.append(f"... and {order.events - len(order.told):,} more")
     return "\n".join([*lines, "", _link(order)])
@@ -92,7 +92,7 @@ def _facts(order: NotificationOrder) -> dict[str, JsonValue]:
         "data_interval_start": order.interval_start,
         "data_interval_end": order.interval_end,
         "count": order.events,
-        "events": [dict(it) for it in order.told],
+        "events": [dict(told) for told in order.told],
         "link": _link(order),
     }
 

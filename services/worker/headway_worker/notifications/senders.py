@@ -242,5 +242,5 @@ def _answer(code: int, said: bytes | str) -> str:
 
 def _texts(value: object) -> list[str]:
     if isinstance(value, str):
-        return [it.strip() for it in value.split(",") if it.strip()]
-    return [str(it) for it in value] if isinstance(value, list | tuple) else []
+        return [address.strip() for address in value.split(",") if address.strip()]
+    return [str(address) for address in value] if isinstance(value, list | tuple) else []

@@ -41,7 +41,7 @@ class NotificationOrder:
         return {
             **asdict(self),
             "to": list(self.to),
-            "told": [dict(it) for it in self.told],
+            "told": [dict(event) for event in self.told],
         }
 
     @classmethod

@@ -54,7 +54,7 @@ class WorkerSupply:
         """Have the worker put contents into the folder that are not there, many at a time."""
         if os.getpid() != self.process:
             return
-        missing = sorted(it for it in hashes if not (self.store / it).exists())
+        missing = sorted(digest for digest in hashes if not (self.store / digest).exists())
         for part in _parts(missing):
             self.ask({"ask": "contents", "hashes": part})
 

@@ -104,7 +104,7 @@ def _left(
 
 
 def _in(graph: DagGraph, instances: Sequence[Instance]) -> list[Instance]:
-    return [it for it in instances if it.task_id in graph.tasks]
+    return [instance for instance in instances if instance.task_id in graph.tasks]
 
 
 def _entry(author: Author, before: int, after: int) -> JournalEntry:

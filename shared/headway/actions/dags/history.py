@@ -69,7 +69,7 @@ def sources(conn: Connection, *versions: AsItWas) -> list[dict[str, bytes]]:
     """Return the files of each version by their path."""
     wanted = {key for version in versions for key in version.files.values()}
     found = stored_versions.contents(conn, sorted(wanted))
-    return [{path: found[key] for path, key in it.files.items()} for it in versions]
+    return [{path: found[key] for path, key in version.files.items()} for version in versions]
 
 
 def graph_of_run(conn: Connection, dag_id: str, run_id: str) -> RunGraph:

@@ -17,8 +17,13 @@ def with_deadlines(conn: Connection, told: Explanation, now: datetime) -> Explan
         return told
     found = deadline_views.deadlines(conn, told.subject.dag_id, told.subject.run_id)
     rows = [
-        DeadlineRow(task_id=it.task_id, deadline=it.deadline, due_at=it.due_at, state=it.state)
-        for it in found
+        DeadlineRow(
+            task_id=deadline.task_id,
+            deadline=deadline.deadline,
+            due_at=deadline.due_at,
+            state=deadline.state,
+        )
+        for deadline in found
     ]
     facts = explain_deadlines(rows, told.subject.task_id, now)
     return replace(told, facts=(*told.facts, *facts))

@@ -124,18 +124,22 @@ def of_ready(around: SnapshotReader, dag: DagRow, task: TaskRow) -> ReadySnapsho
     scheduling = alive(schedulers)
     mine = queue_order.ready(conn, task.id)
     ahead = queue_order.waiting(conn, mine.pool, mine)
-    free = queue_order.free(conn, scheduling, [*(it.task for it in ahead), mine])
+    free = queue_order.free(
+        conn, scheduling, [*(waiting_task.task for waiting_task in ahead), mine]
+    )
     return ReadySnapshot(
         dag=dag,
         task=mine,
         limits=queue_order.limits(conn, scheduling, [mine]),
         free=free,
-        holders={it: queue_order.holders(conn, it) for it in short_of(mine, free)[:1]},
+        holders={budget: queue_order.holders(conn, budget) for budget in short_of(mine, free)[:1]},
         ahead=ahead,
         place=queue_order.place(conn, mine),
         schedulers=schedulers,
         aging=around.settings.priority_aging,
-        draining=[it for it in around.processes("worker", queue=mine.queue) if it.draining],
+        draining=[
+            process for process in around.processes("worker", queue=mine.queue) if process.draining
+        ],
     )
 
 
@@ -179,11 +183,11 @@ def _lengths(
     """Return what tasks that are to be expanded, and the wanted one, are expanded over."""
     inputs: Sequence[tuple[int, str, str]] = sorted(
         {
-            (run.id, it.task_id, it.key)
+            (run.id, source.task_id, source.key)
             for task_id, task_counts in tasks.items()
             if (task_counts.placeholder or task_id == wanted) and task_id in graph.tasks
-            for it in graph.tasks[task_id].mapped_over
-            if it.task_id is not None
+            for source in graph.tasks[task_id].mapped_over
+            if source.task_id is not None
         }
     )
     found = run_snapshots.lengths(conn, inputs)

@@ -16,7 +16,7 @@ def forget_bundle(conn: Connection, name: str, author: Author) -> list[str]:
 
     ConflictError while a parser looks at it, which would enter them again.
     """
-    found = next((it for it in bundle_views.list_all(conn) if it.name == name), None)
+    found = next((bundle for bundle in bundle_views.list_all(conn) if bundle.name == name), None)
     if found is None:
         raise NotFoundError(f"There is no bundle {name!r}; `headway bundles list` has all.")
     if found.parsers:

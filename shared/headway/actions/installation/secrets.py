@@ -118,7 +118,7 @@ def export(conn: Transaction, kind: SecretKind, keys: Keys, actor: str) -> list[
     stored = secrets.load(conn, kind)
     details: dict[str, JsonValue] = {f"{kind}s": len(stored)}
     events.add(conn, Event(actor=actor, action=f"{kind}.export", details=details))
-    return [_opened(it, keys()) for it in stored]
+    return [_opened(secret, keys()) for secret in stored]
 
 
 def read(conn: Transaction, kind: SecretKind, name: str, keys: Keys) -> Secret | None:
@@ -138,10 +138,10 @@ def rotate(
     if outdated:
         details: dict[str, JsonValue] = {"key_id": keys.first, "encrypted": len(outdated)}
         events.add(conn, Event(actor=actor, action="secrets.rotate", details=details))
-    for it in outdated:
-        text = keys.open(it.kind, it.name, it.sealed)
-        secrets.reseal(conn, it, keys.seal(it.kind, it.name, text))
-        after = (it.kind, it.name)
+    for secret in outdated:
+        text = keys.open(secret.kind, secret.name, secret.sealed)
+        secrets.reseal(conn, secret, keys.seal(secret.kind, secret.name, text))
+        after = (secret.kind, secret.name)
     return len(outdated), after
 
 

@@ -34,7 +34,11 @@ def table_of(table: str, rows: Sequence[Mapping[str, Any]]) -> "Table":
     """Return these rows of that table of the database; JSON is in its text."""
     import pyarrow
 
-    columns = [it for it in METADATA.tables[table].columns if it.name not in HIDDEN.get(table, ())]
+    columns = [
+        column
+        for column in METADATA.tables[table].columns
+        if column.name not in HIDDEN.get(table, ())
+    ]
     schema = pyarrow.schema([(column.name, _type(column)) for column in columns])
     values = {column.name: [row[_source(column)] for row in rows] for column in columns}
     return pyarrow.table(values, schema=schema)

@@ -44,7 +44,7 @@ def cancel_tasks(
     picked = pick(run, instances, tasks, map_index)
     what = end(picked, TaskState.FAILED)
     if not what:
-        states = ", ".join(sorted({it.state for it in picked}))
+        states = ", ".join(sorted({instance.state for instance in picked}))
         again = command("tasks", "clear", *where, *tasks, "--yes")
         raise ConflictError(
             f"What was named has ended ({states}): there is nothing to cancel. {again} runs it "

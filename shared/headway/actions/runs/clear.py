@@ -74,7 +74,7 @@ def _repin(
     was, graph = graph_of(conn, run), graph_of(conn, replace(run, version_id=target.id))
     check_tasks_of(conn, target, graph, selection.tasks)
     instances = run_changes.lock_instances(conn, [run])
-    present = {it.task_id for it in instances}
+    present = {instance.task_id for instance in instances}
     named = [task for task in selection.tasks if task in present]
     if named:
         pick(run, instances, named, selection.map_index)

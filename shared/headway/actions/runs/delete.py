@@ -21,7 +21,7 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
     dag_lock.lock_dag(conn, dag_id)
     run = lock_run(conn, dag_id, run_id)
     instances = run_changes.lock_instances(conn, [run])
-    live = [it for it in instances if it.phase is not None]
+    live = [instance for instance in instances if instance.phase is not None]
     if live:
         more = f" (and {len(live) - 1} more)" if len(live) > 1 else ""
         cancel = command("runs", "cancel", dag_id, run_id, "--yes")

@@ -51,7 +51,9 @@ def mark_tasks(
     lower = below(graph, marking.tasks) - set(marking.tasks) if marking.downstream else set()
     instances = run_changes.lock_instances(conn, [run], {*marking.tasks, *lower})
     marked = pick(run, instances, marking.tasks, marking.map_index)
-    failed = [it for it in instances if it.task_id in lower and it.state in FAILED]
+    failed = [
+        instance for instance in instances if instance.task_id in lower and instance.state in FAILED
+    ]
     what = mark(marked, failed, marking.state)
     if not what:
         return RunChange.none(run)

@@ -63,9 +63,9 @@ class Follower:
             yield from self._read(self._reader)
 
     def _choose(self) -> None:
-        started = [it for it in self._task.attempts if it > self._number]
+        started = [attempt for attempt in self._task.attempts if attempt > self._number]
         if self.only is not None:
-            started = [it for it in started if it == self.only]
+            started = [attempt for attempt in started if attempt == self.only]
         if started:
             # The attempts before the one that is the last now are history; later ones are not.
             self._number = started[0] if self._number else started[-1]

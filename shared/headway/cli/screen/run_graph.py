@@ -62,7 +62,7 @@ def _states(instances: "Sequence[TaskView]") -> Line:
     """Say how a task stands; one with several instances, how many of them stand how."""
     if not instances:
         return "-", ""
-    states = Counter(str(it.state) for it in instances)
+    states = Counter(str(task.state) for task in instances)
     worst = next((state for state in _WORST_FIRST if state in states), next(iter(states)))
     style = COLOURS.get(worst, "")
     if len(instances) > 1 or instances[0].map_index >= 0:

@@ -131,7 +131,11 @@ def _followed_task(conn: "Transaction", request: LogRequest) -> FollowedTask:
     )
     if found is None:
         return FollowedTask({}, over=True)
-    attempts = {it.attempt: it.ended_at is not None for it in found.attempts if it.started_at}
+    attempts = {
+        attempt_view.attempt: attempt_view.ended_at is not None
+        for attempt_view in found.attempts
+        if attempt_view.started_at
+    }
     return FollowedTask(attempts, over=found.task.state in TERMINAL)
 
 

@@ -54,14 +54,14 @@ def watch_run(dag_id: str, run_id: str) -> str:
 
 def line(sight: WatchedRun) -> str:
     """Return how a run stands in one line, with what its running tasks do in Spark."""
-    states = Counter(str(it.task.state) for it in sight.tasks)
+    states = Counter(str(progress.task.state) for progress in sight.tasks)
     ended = sum(number for state, number in states.items() if state in _ENDED)
     counted = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     said = [f"{sight.run.state}: {ended}/{len(sight.tasks)} tasks ended ({counted})"]
-    for it in sight.tasks:
-        told = spark_figures.told(it.progress, it.figures, ended=False)
-        if it.task.state is TaskState.RUNNING and told:
-            said.append(f"{it.task.name} {told}")
+    for progress in sight.tasks:
+        told = spark_figures.told(progress.progress, progress.figures, ended=False)
+        if progress.task.state is TaskState.RUNNING and told:
+            said.append(f"{progress.task.name} {told}")
     return " | ".join(said)
 
 
@@ -76,14 +76,14 @@ def table(sight: WatchedRun) -> "Table":
     found = Table(title=line(sight).partition(" | ")[0], caption=caption, title_justify="left")
     for column in ("task", "state", "attempt", "Spark", ""):
         found.add_column(column)
-    for it in shown:
-        ended = it.task.state is not TaskState.RUNNING
+    for progress in shown:
+        ended = progress.task.state is not TaskState.RUNNING
         found.add_row(
-            Text(it.task.name),
-            Text(it.task.state, style=COLOURS.get(it.task.state, "")),
-            str(it.task.attempt),
-            _bar(it.progress),
-            Text(spark_figures.told(it.progress, it.figures, ended=ended) or ""),
+            Text(progress.task.name),
+            Text(progress.task.state, style=COLOURS.get(progress.task.state, "")),
+            str(progress.task.attempt),
+            _bar(progress.progress),
+            Text(spark_figures.told(progress.progress, progress.figures, ended=ended) or ""),
         )
     return found
 

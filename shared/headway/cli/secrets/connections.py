@@ -132,7 +132,12 @@ def export_connections(file: str, show_secrets: ShowSecrets = False) -> None:
         raise SecretError("An export holds all passwords; add --show-secrets if that is meant.")
     found = acts.read_all(KIND)
     secret_input.write(
-        file, {it.conn_id: it.to_fields() for it in found if isinstance(it, Connection)}
+        file,
+        {
+            connection.conn_id: connection.to_fields()
+            for connection in found
+            if isinstance(connection, Connection)
+        },
     )
 
 

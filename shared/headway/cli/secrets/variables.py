@@ -95,7 +95,14 @@ def export_variables(file: str, show_secrets: ShowSecrets = False) -> None:
     if not show_secrets:
         raise SecretError("An export holds all values; add --show-secrets if that is meant.")
     found = acts.read_all(KIND)
-    secret_input.write(file, {it.key: it.value for it in found if isinstance(it, StoredVariable)})
+    secret_input.write(
+        file,
+        {
+            variable.key: variable.value
+            for variable in found
+            if isinstance(variable, StoredVariable)
+        },
+    )
 
 
 @app.command()

@@ -81,7 +81,7 @@ def installed(conn: Connection) -> set[Privilege]:
 
 def callable_by(conn: Connection) -> set[tuple[str, str]]:
     """Return which roles, or everybody, may call which of the functions."""
-    functions = sorted({it for each in FUNCTIONS.values() for it in each})
+    functions = sorted({function for each in FUNCTIONS.values() for function in each})
     rows = conn.execute(CALLED, {"functions": functions, "logins": list(Login)})
     return {(row.login, row.signature) for row in rows}
 
@@ -104,11 +104,11 @@ def install(conn: Connection, logins: Sequence[Login]) -> None:
 
 
 def _install_functions(conn: Connection, logins: Sequence[Login]) -> None:
-    wanted = {(login, it) for login in logins for it in FUNCTIONS.get(login, ())}
+    wanted = {(login, function) for login in logins for function in FUNCTIONS.get(login, ())}
     if callable_by(conn) == wanted:
         return
     everyone = ", ".join([*logins, "PUBLIC"])
-    for function in sorted({it for each in FUNCTIONS.values() for it in each}):
+    for function in sorted({name for each in FUNCTIONS.values() for name in each}):
         conn.exec_driver_sql(f"REVOKE ALL ON FUNCTION {function} FROM {everyone}")
     for login, function in sorted(wanted):
         conn.exec_driver_sql(f"GRANT EXECUTE ON FUNCTION {function} TO {login}")

@@ -33,7 +33,7 @@ def _seen(table: str) -> str:
     if table not in HIDDEN:
         return "SELECT"
     columns = (column.name for column in METADATA.tables[table].columns)
-    return f"SELECT ({', '.join(it for it in columns if it not in HIDDEN[table])})"
+    return f"SELECT ({', '.join(column for column in columns if column not in HIDDEN[table])})"
 
 
 _READ_ALL: Final = {table: _seen(table) for table in TABLES if table != "secret"}

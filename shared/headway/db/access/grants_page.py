@@ -109,10 +109,10 @@ def _lines() -> Iterator[str]:
         for function in FUNCTIONS.get(login, ()):
             yield f"| function `{function}` | EXECUTE |"
     yield _ROW_CHECKS.rstrip()
-    for it in ROW_CHECKS:
-        old = "" if it.old is None else f"`{it.old}`"
-        new = "" if it.verb == "DELETE" else f"`{it.new}`"
-        cells = (it.login, f"`{it.table}`", it.verb, old, new)
+    for check in ROW_CHECKS:
+        old = "" if check.old is None else f"`{check.old}`"
+        new = "" if check.verb == "DELETE" else f"`{check.new}`"
+        cells = (check.login, f"`{check.table}`", check.verb, old, new)
         yield f"| {' | '.join(cell.replace('||', '&#124;&#124;') for cell in cells)} |"
     yield _KEYS_AND_LOCKS.rstrip()
     yield _REMAINS.rstrip()

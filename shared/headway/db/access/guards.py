@@ -180,7 +180,10 @@ def outdated(conn: Connection) -> list[Trigger]:
     wanted = triggers()
     rows = conn.execute(
         INSTALLED,
-        {"names": [it.name for it in wanted], "tables": sorted({it.table for it in wanted})},
+        {
+            "names": [trigger.name for trigger in wanted],
+            "tables": sorted({trigger.table for trigger in wanted}),
+        },
     )
     versions = {row.tgname: row.version for row in rows}
     return [trigger for trigger in wanted if versions.get(trigger.name) != trigger.version]
@@ -188,8 +191,8 @@ def outdated(conn: Connection) -> list[Trigger]:
 
 def install(conn: Connection) -> None:
     """Put the guards of this release in place; those that are there already are not touched."""
-    for it in outdated(conn):
-        put_in_place(conn, it)
+    for trigger in outdated(conn):
+        put_in_place(conn, trigger)
 
 
 def put_in_place(conn: Connection, it: Trigger) -> None:

@@ -71,11 +71,11 @@ class Holdups:
         with self.engine.connect() as conn:
             found = conn.execute(HOLDERS, {"backend": self.backend}).all()
         if found:
-            self.last = tuple(_told(it) for it in found)
-        for it, told in zip(found, self.last, strict=False):
-            if it.pid not in self._named:
+            self.last = tuple(_told(row) for row in found)
+        for row, told in zip(found, self.last, strict=False):
+            if row.pid not in self._named:
                 log.warning("action=wait_for_lock held_by=%s", told)
-        self._named |= {it.pid for it in found}
+        self._named |= {row.pid for row in found}
 
 
 def _told(it: Row[Any]) -> str:

@@ -140,7 +140,7 @@ def _all() -> Iterator[RowCheck]:
 
 ROW_CHECKS: Final = tuple(_all())
 
-TABLES: Final = tuple(sorted({it.table for it in ROW_CHECKS}))
+TABLES: Final = tuple(sorted({check.table for check in ROW_CHECKS}))
 
 INSTALLED = text("""
     SELECT pg_class.relname AS table_name, polname, obj_description(pg_policy.oid, 'pg_policy')
@@ -168,9 +168,9 @@ def install(conn: Connection, logins: Sequence[Login]) -> None:
 
 
 def _wanted(table: str, logins: Sequence[Login]) -> dict[str, str]:
-    checks = [it for it in ROW_CHECKS if it.table == table and it.login in logins]
+    checks = [check for check in ROW_CHECKS if check.table == table and check.login in logins]
     everybody = f"CREATE POLICY {_EVERYBODY} ON {table} USING (true) WITH CHECK (true)"
-    return {_EVERYBODY: everybody, **{it.name: it.statement for it in checks}}
+    return {_EVERYBODY: everybody, **{check.name: check.statement for check in checks}}
 
 
 def _replace(conn: Connection, table: str, wanted: dict[str, str]) -> None:

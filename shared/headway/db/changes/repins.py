@@ -99,7 +99,7 @@ def known(conn: Connection, run: LockedRun, number: int | None = None) -> Versio
     return VersionsOfRun(
         found[run.version_id],
         next((found[row.id] for row in rows if row.in_force), None),
-        next((it for it in found.values() if it.number == number), None),
+        next((version for version in found.values() if version.number == number), None),
     )
 
 

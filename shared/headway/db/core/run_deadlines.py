@@ -51,5 +51,8 @@ def enter_named(conn: Connection, names: Sequence[tuple[str, str]]) -> None:
     Call it only for DAGs that have some: others cost nothing.
     """
     if names:
-        parameters = {"dag_ids": [it for it, _ in names], "run_ids": [it for _, it in names]}
+        parameters = {
+            "dag_ids": [dag_id for dag_id, _ in names],
+            "run_ids": [run_id for _, run_id in names],
+        }
         enter(conn, list(conn.scalars(BY_NAME, parameters)))

@@ -81,9 +81,9 @@ def save(conn: Connection, said: Sequence[SparkNews]) -> None:
     conn.execute(
         SAVE,
         {
-            **attempt_keys.columns([it.key for it in ordered]),
-            "progress": [_json(it.progress) for it in ordered],
-            "figures": [_json(it.figures) for it in ordered],
+            **attempt_keys.columns([news.key for news in ordered]),
+            "progress": [_json(news.progress) for news in ordered],
+            "figures": [_json(news.figures) for news in ordered],
         },
     )
 

@@ -140,13 +140,13 @@ def enter(conn: Connection, found: Sequence[DagEntry], *, paused: bool) -> set[s
     A DAG is left out that is active in another file, which keeps it.  `paused` counts for
     a new one alone, and only if its file says nothing of it.  All are locked.
     """
-    specs = [it.spec for it in found]
+    specs = [dag.spec for dag in found]
     rows = conn.scalars(
         ENTER,
         {
             "dag_ids": [spec.dag_id for spec in specs],
-            "bundles": [it.bundle for it in found],
-            "paths": [it.relative_path for it in found],
+            "bundles": [dag.bundle for dag in found],
+            "paths": [dag.relative_path for dag in found],
             "descriptions": [spec.description for spec in specs],
             "tags": [dumps(list(spec.tags)) for spec in specs],
             "paused": [_paused(spec, paused) for spec in specs],
@@ -175,17 +175,17 @@ def past(conn: Connection, found: Sequence[NewVersion]) -> dict[str, Past]:
     rows = conn.execute(
         PAST,
         {
-            "dag_ids": [it.spec.dag_id for it in found],
-            "manifest_hashes": [it.manifest_hash for it in found],
-            "fingerprints": [it.fingerprint for it in found],
+            "dag_ids": [version.spec.dag_id for version in found],
+            "manifest_hashes": [version.manifest_hash for version in found],
+            "fingerprints": [version.fingerprint for version in found],
         },
     )
-    return {it.dag_id: Past(it.versions, it.in_hour, it.in_month, it.had) for it in rows}
+    return {row.dag_id: Past(row.versions, row.in_hour, row.in_month, row.had) for row in rows}
 
 
 def newest(conn: Connection, found: Iterable[NewVersion]) -> dict[str, int]:
     """Return the newest version that the very code of these has made of their DAGs, if any."""
-    manifests = {it.spec.dag_id: it.manifest_hash for it in found}
+    manifests = {version.spec.dag_id: version.manifest_hash for version in found}
     parameters = {"dag_ids": list(manifests), "manifest_hashes": list(manifests.values())}
     return {row.dag_id: row.id for row in conn.execute(NEWEST, parameters)}
 

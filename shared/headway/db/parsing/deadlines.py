@@ -23,7 +23,7 @@ def add_of_versions(conn: Connection, specs: Iterable[tuple[int, DagSpec]]) -> N
         for version, spec in specs
         for task_id, given in [
             (None, spec.deadlines),
-            *((it.task_id, it.slas) for it in spec.tasks),
+            *((task.task_id, task.slas) for task in spec.tasks),
         ]
         for its in given
     ]

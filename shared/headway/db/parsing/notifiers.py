@@ -62,4 +62,6 @@ def add_of_versions(conn: Connection, specs: Iterable[tuple[int, DagSpec]]) -> N
     }
     columns = zip(*sorted(rows), strict=True)
     names = ("version_ids", "task_ids", "events", "notifiers")
-    conn.execute(ADD_OF_VERSIONS, {name: list(it) for name, it in zip(names, columns, strict=True)})
+    conn.execute(
+        ADD_OF_VERSIONS, {name: list(column) for name, column in zip(names, columns, strict=True)}
+    )

@@ -110,7 +110,7 @@ def add_files(conn: Connection, contents: Mapping[str, bytes]) -> None:
     """Store source files by their content hash."""
     unknown = unknown_files(conn, contents)
     for part in _parts(unknown, contents):
-        conn.execute(ADD_FILES, {"hashes": part, "contents": [contents[it] for it in part]})
+        conn.execute(ADD_FILES, {"hashes": part, "contents": [contents[digest] for digest in part]})
 
 
 def unknown_files(conn: Connection, hashes: Collection[str]) -> list[str]:
@@ -127,7 +127,7 @@ def add_manifests(conn: Connection, manifests: Mapping[str, Mapping[str, str]]) 
     """Store manifests, relative path to content hash, by their own hash."""
     unknown = unknown_manifests(conn, manifests)
     if unknown:
-        files = [dumps(dict(manifests[it])) for it in unknown]
+        files = [dumps(dict(manifests[digest])) for digest in unknown]
         conn.execute(ADD_MANIFESTS, {"hashes": unknown, "files": files})
 
 
@@ -135,7 +135,7 @@ def add_definitions(conn: Connection, definitions: Mapping[str, str]) -> None:
     """Store task definitions, each JSON, by their hash."""
     unknown = _unknown(conn, definitions, HOLD_DEFINITIONS, REFRESH_DEFINITIONS)
     if unknown:
-        parameters = {"hashes": unknown, "definitions": [definitions[it] for it in unknown]}
+        parameters = {"hashes": unknown, "definitions": [definitions[digest] for digest in unknown]}
         conn.execute(ADD_DEFINITIONS, parameters)
 
 

@@ -120,11 +120,11 @@ def add(conn: Connection, new: Sequence[NewVersion]) -> dict[str, int]:
 
     Their code must be stored already.
     """
-    definitions = {it.spec.dag_id: define(it.spec.tasks) for it in new}
+    definitions = {version.spec.dag_id: define(version.spec.tasks) for version in new}
     stored.add_definitions(conn, dict(chain.from_iterable(definitions.values())))
     ids = {row.dag_id: row.id for row in conn.execute(ADD, _versions(new))}
-    tasks = [(ids[it.spec.dag_id], it.spec.tasks) for it in new]
-    hashes = [key for it in new for key, _ in definitions[it.spec.dag_id]]
+    tasks = [(ids[version.spec.dag_id], version.spec.tasks) for version in new]
+    hashes = [key for version in new for key, _ in definitions[version.spec.dag_id]]
     conn.execute(ADD_TASKS, {**_columns(tasks), "definitions": hashes})
     edges = [
         (version_id, upstream, task.task_id)
@@ -140,26 +140,26 @@ def add(conn: Connection, new: Sequence[NewVersion]) -> dict[str, int]:
             "downstreams": [downstream for _, _, downstream in edges],
         },
     )
-    added = [(ids[it.spec.dag_id], it.spec) for it in new]
+    added = [(ids[version.spec.dag_id], version.spec) for version in new]
     deadlines.add_of_versions(conn, added)
     notifiers.add_of_versions(conn, added)
     return ids
 
 
 def _versions(new: Sequence[NewVersion]) -> dict[str, Sequence[object]]:
-    specs = [it.spec for it in new]
+    specs = [version.spec for version in new]
     return {
         "dag_ids": [spec.dag_id for spec in specs],
-        "fingerprints": [it.fingerprint for it in new],
-        "serialized": [it.serialized for it in new],
-        "manifest_hashes": [it.manifest_hash for it in new],
+        "fingerprints": [version.fingerprint for version in new],
+        "serialized": [version.serialized for version in new],
+        "manifest_hashes": [version.manifest_hash for version in new],
         "most_active": [spec.max_active_tasks_per_dagrun for spec in specs],
         "timeouts": [spec.dagrun_timeout for spec in specs],
         "settle_at_start": [DagGraph(spec).settle_at_start() for spec in specs],
         "reparse_on_run": [spec.reparse_on_run for spec in specs],
-        "commits": [it.commit for it in new],
-        "bundle_hashes": [it.bundle_hash for it in new],
-        "bundles_complete": [it.bundle_complete for it in new],
+        "commits": [version.commit for version in new],
+        "bundle_hashes": [version.bundle_hash for version in new],
+        "bundles_complete": [version.bundle_complete for version in new],
     }
 
 
@@ -204,7 +204,7 @@ def complete(conn: Connection, bundles: Mapping[int, tuple[str, bool]]) -> None:
     ids = sorted(bundles)
     parameters = {
         "ids": ids,
-        "bundle_hashes": [bundles[it][0] for it in ids],
-        "complete": [bundles[it][1] for it in ids],
+        "bundle_hashes": [bundles[version_id][0] for version_id in ids],
+        "complete": [bundles[version_id][1] for version_id in ids],
     }
     conn.execute(COMPLETE, parameters)

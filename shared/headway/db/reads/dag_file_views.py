@@ -97,10 +97,12 @@ def _files(
 ) -> Mapping[tuple[str, str], DagFileView]:
     """Return the files with a problem by bundle and path, those with an import error first."""
     files = {
-        (it.bundle, it.relative_path): DagFileView(it.bundle, it.relative_path, it.error)
-        for it in failed
+        (problem.bundle, problem.relative_path): DagFileView(
+            problem.bundle, problem.relative_path, problem.error
+        )
+        for problem in failed
     }
-    for it in warned:
-        place = it.bundle, it.relative_path
-        files[place] = replace(files.get(place) or DagFileView(*place), warning=it.error)
+    for problem in warned:
+        place = problem.bundle, problem.relative_path
+        files[place] = replace(files.get(place) or DagFileView(*place), warning=problem.error)
     return files

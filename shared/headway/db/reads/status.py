@@ -143,7 +143,7 @@ def queues(conn: Connection) -> list[QueueStatus]:
 def backlog(conn: Connection) -> OpenWork:
     """Return how many runs there are to do, and what is late."""
     *counts, due, callback = conn.execute(BACKLOG, {"most": MOST}).one()
-    seconds = (None if it is None else float(it) for it in (due, callback))
+    seconds = (None if moment is None else float(moment) for moment in (due, callback))
     return OpenWork(*counts, *seconds)
 
 

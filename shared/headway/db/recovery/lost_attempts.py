@@ -210,8 +210,8 @@ def follow(
     conn.execute(
         FOLLOW,
         {
-            **attempt_keys.columns([it.key for it, _ in lost]),
-            "errors": [it.error for it, _ in lost],
+            **attempt_keys.columns([attempt.key for attempt, _ in lost]),
+            "errors": [attempt.error for attempt, _ in lost],
             "targets": [target and str(target) for _, target in lost],
             "sources": sources(TaskState.QUEUED, Role.SCHEDULER),
             "scheduler": scheduler,
@@ -220,14 +220,14 @@ def follow(
     again = Next(TaskState.UP_FOR_RETRY)
     retried = [
         Report(
-            key=it.key,
+            key=attempt.key,
             outcome=Outcome.LOST,
             following=again,
-            error=it.error,
-            callbacks=it.callbacks,
-            notifies=it.notifies,
+            error=attempt.error,
+            callbacks=attempt.callbacks,
+            notifies=attempt.notifies,
         )
-        for it, target in lost
+        for attempt, target in lost
         if target is None
     ]
     callbacks.add_of_tasks(conn, [(report, again.state) for report in retried])

@@ -92,7 +92,7 @@ def limits(conn: Connection, tasks: Sequence[ReadyTask]) -> dict[Budget, int]:
 def _first(pool: str, tasks: Sequence[ReadyTask]) -> dict[int, int]:
     """Return how many slots of the pool the first task of each backfill takes."""
     found: dict[int, int] = {}
-    for it in tasks:
-        if it.pool == pool and it.priority_class and it.backfill_id is not None:
-            found.setdefault(it.backfill_id, it.pool_slots)
+    for task in tasks:
+        if task.pool == pool and task.priority_class and task.backfill_id is not None:
+            found.setdefault(task.backfill_id, task.pool_slots)
     return found

@@ -190,7 +190,9 @@ def lock_due(
     locked: dict[str, Row[Any]] = {}
     for row in rows:
         locked.setdefault(row.dag_id, row)  # the latest may be among the longest overdue
-    found = {it.dag_id: it for it in conn.execute(SCHEDULED, {"dag_ids": list(locked)})}
+    found = {
+        schedule.dag_id: schedule for schedule in conn.execute(SCHEDULED, {"dag_ids": list(locked)})
+    }
     due = []
     for dag_id, dag in locked.items():
         versions, row = (dag.version_id, dag.planned_version_id), found[dag_id]
@@ -226,9 +228,11 @@ def plan(conn: Connection, plans: Collection[tuple[DueDag, DueRuns]]) -> None:
         {
             "dag_ids": [dag.dag_id for dag, _ in plans],
             "version_ids": [dag.version_id for dag, _ in plans],
-            "run_afters": [it.following.run_after if it.following else it.again for _, it in plans],
-            "starts": [it and it.data_interval.start for it in following],
-            "ends": [it and it.data_interval.end for it in following],
+            "run_afters": [
+                runs.following.run_after if runs.following else runs.again for _, runs in plans
+            ],
+            "starts": [info and info.data_interval.start for info in following],
+            "ends": [info and info.data_interval.end for info in following],
             "below": [due.below for _, due in plans],
             "errors": [due.error for _, due in plans],
             "since": [dag.schedule_state.since for dag, _ in plans],

@@ -72,21 +72,25 @@ def lock_due(conn: Connection, now: datetime, limit: int) -> list[OpenDeadline]:
     if not ids:
         return []
     found = [OpenDeadline(**row) for row in conn.execute(DUE, {"ids": ids, "now": now}).mappings()]
-    of_tasks = [it for it in found if it.task_id is not None]
+    of_tasks = [deadline for deadline in found if deadline.task_id is not None]
     if not of_tasks:
         return found
     rows = conn.execute(
         ENDED_TASKS,
         {
-            "runs": sorted({it.dag_run_id for it in of_tasks}),
-            "tasks": sorted({it.task_id for it in of_tasks if it.task_id is not None}),
+            "runs": sorted({deadline.dag_run_id for deadline in of_tasks}),
+            "tasks": sorted(
+                {deadline.task_id for deadline in of_tasks if deadline.task_id is not None}
+            ),
             "terminal": sorted(TERMINAL),
         },
     )
     ends = {(row.dag_run_id, row.task_id): row.ended_at for row in rows}
     return [
-        it if it.task_id is None else of_task(it, ends.get((it.dag_run_id, it.task_id)))
-        for it in found
+        deadline
+        if deadline.task_id is None
+        else of_task(deadline, ends.get((deadline.dag_run_id, deadline.task_id)))
+        for deadline in found
     ]
 
 
@@ -96,14 +100,14 @@ def write(conn: Connection, me: Identity, judged: Sequence[Judgement]) -> list[J
         conn.scalars(
             WRITE,
             {
-                "ids": [it.of.id for it in judged],
-                "states": [str(it.state) for it in judged],
-                "dues": [it.due_at for it in judged],
-                "checks": [it.check_at for it in judged],
+                "ids": [judgement.of.id for judgement in judged],
+                "states": [str(judgement.state) for judgement in judged],
+                "dues": [judgement.due_at for judgement in judged],
+                "checks": [judgement.check_at for judgement in judged],
                 "process": me.id,
-                "sources": [str(it) for it, moves in DEADLINE_MOVES.items() if moves],
+                "sources": [str(state) for state, moves in DEADLINE_MOVES.items() if moves],
             },
         )
     )
-    ended = [it for it in judged if it.state is not DeadlineState.OPEN]
-    return [it for it in ended if it.of.id in written]
+    ended = [judgement for judgement in judged if judgement.state is not DeadlineState.OPEN]
+    return [judgement for judgement in ended if judgement.of.id in written]

@@ -254,8 +254,12 @@ def pick(
     take; each is asked for as many as it may take, so that those of one do not fill the batch in
     the place of others.
     """
-    queues = {str(it.owner[0]): left for it, left in free.items() if it.limit is Limit.QUEUE}
-    idle = {it.owner[0] for it, left in free.items() if it.limit is Limit.SPARE and left > 0}
+    queues = {
+        str(budget.owner[0]): left for budget, left in free.items() if budget.limit is Limit.QUEUE
+    }
+    idle = {
+        budget.owner[0] for budget, left in free.items() if budget.limit is Limit.SPARE and left > 0
+    }
     plain: list[Sequence[Any]] = []
     limited: list[Sequence[Any]] = []
     for queue in sorted(queues):

@@ -93,25 +93,29 @@ class NewRuns:
 
     def run_ids(self) -> Sequence[str]:
         """Return what the runs are called."""
-        return self.named or [self.run_type.run_id(it.data_interval.start) for it in self.infos]
+        return self.named or [self.run_type.run_id(info.data_interval.start) for info in self.infos]
 
 
 def create(conn: Connection, new: Sequence[NewRuns]) -> set[tuple[str, str]]:
     """Create runs, in state queued; return DAG and run id of those that did not exist yet."""
-    infos = [(number, info, it) for number, it in enumerate(new, 1) for info in it.infos]
+    infos = [
+        (number, info, new_runs)
+        for number, new_runs in enumerate(new, 1)
+        for info in new_runs.infos
+    ]
     parameters = {
-        "dag_ids": [it.dag_id for it in new],
-        "run_types": [str(it.run_type) for it in new],
-        "confs": [dumps(dict(it.conf)) for it in new],
-        "version_ids": [it.version_id for it in new],
-        "backfill_ids": [it.backfill_id for it in new],
-        "partitions": [it.partitions for it in new],
+        "dag_ids": [runs.dag_id for runs in new],
+        "run_types": [str(runs.run_type) for runs in new],
+        "confs": [dumps(dict(runs.conf)) for runs in new],
+        "version_ids": [runs.version_id for runs in new],
+        "backfill_ids": [runs.backfill_id for runs in new],
+        "partitions": [runs.partitions for runs in new],
         "numbers": [number for number, _, _ in infos],
-        "run_ids": [name for it in new for name in it.run_ids()],
+        "run_ids": [name for runs in new for name in runs.run_ids()],
         "starts": [info.data_interval.start for _, info, _ in infos],
         "ends": [info.data_interval.end for _, info, _ in infos],
         "dates": [info.run_after for _, info, _ in infos],
-        "run_afters": [it.places.get(info.run_after, info.run_after) for _, info, it in infos],
+        "run_afters": [runs.places.get(info.run_after, info.run_after) for _, info, runs in infos],
     }
     return {(row.dag_id, row.run_id) for row in conn.execute(CREATE, parameters)}
 

@@ -47,11 +47,11 @@ def add(conn: Connection, dag_id: str, skipped: Sequence[SkippedInterval]) -> No
             ADD,
             {
                 "dag_id": dag_id,
-                "dates": [it.last.run_after for it in skipped],
-                "firsts": [it.first for it in skipped],
-                "starts": [it.last.data_interval.start for it in skipped],
-                "ends": [it.last.data_interval.end for it in skipped],
-                "reasons": [str(it.reason) for it in skipped],
+                "dates": [interval.last.run_after for interval in skipped],
+                "firsts": [interval.first for interval in skipped],
+                "starts": [interval.last.data_interval.start for interval in skipped],
+                "ends": [interval.last.data_interval.end for interval in skipped],
+                "reasons": [str(interval.reason) for interval in skipped],
             },
         )
 

@@ -164,8 +164,8 @@ def lock_ended(conn: Connection, runs: Sequence[int]) -> list[LockedRun]:
     """Lock those of these runs that have ended; return them, by id."""
     rows = conn.execute(LOCK_ENDED, {"runs": list(runs)})
     return [
-        LockedRun(it.id, it.dag_id, it.run_id, RunState(it.state), it.version_id, it.pinned)
-        for it in rows
+        LockedRun(row.id, row.dag_id, row.run_id, RunState(row.state), row.version_id, row.pinned)
+        for row in rows
     ]
 
 

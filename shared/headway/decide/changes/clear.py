@@ -77,10 +77,15 @@ def clear(
     placeholder.  ConflictError when one of its instances has begun.
     """
     named = selected(graph, selection)
-    tasks = {it.task_id for it in instances if it.task_id in named and _picked(it, selection)}
+    tasks = {
+        instance.task_id
+        for instance in instances
+        if instance.task_id in named and _picked(instance, selection)
+    }
     around = _around(graph, tasks)
     single = set(selection.tasks) if selection.map_index is not None else set()
-    cleared_tasks = tasks | around | {it.task_id for it in instances if it.id in besides.instances}
+    also = {instance.task_id for instance in instances if instance.id in besides.instances}
+    cleared_tasks = tasks | around | also
     by_task = _by_task(instances)
     anew = (cleared_tasks & set(besides.anew)) | {
         task
@@ -89,16 +94,16 @@ def clear(
     }
     wholly = around | anew
     chosen = [
-        it
-        for it in instances
-        if it.task_id in wholly
-        or it.id in besides.instances
-        or (it.task_id in named and _picked(it, selection))
+        instance
+        for instance in instances
+        if instance.task_id in wholly
+        or instance.id in besides.instances
+        or (instance.task_id in named and _picked(instance, selection))
     ]
     placeholders, dropped = _collapsed(chosen, anew)
-    kept = [it for it in chosen if it.id not in dropped and _stands(it)]
-    withdrawn = bring((it, TaskState.NONE) for it in chosen).withdrawn
-    cleared = bring((it, TaskState.NONE) for it in kept)
+    kept = [instance for instance in chosen if instance.id not in dropped and _stands(instance)]
+    withdrawn = bring((instance, TaskState.NONE) for instance in chosen).withdrawn
+    cleared = bring((instance, TaskState.NONE) for instance in kept)
     return replace(cleared, withdrawn=withdrawn, placeholders=placeholders, dropped=sorted(dropped))
 
 
@@ -125,7 +130,9 @@ def _around(graph: DagGraph, tasks: Collection[str]) -> set[str]:
     for task in tasks:
         after = below(graph, [task])
         for setup in _setups_above(graph, task):
-            teardowns = {it for it in graph.downstream[setup] if graph.tasks[it].is_teardown}
+            teardowns = {
+                task_id for task_id in graph.downstream[setup] if graph.tasks[task_id].is_teardown
+            }
             if not teardowns or teardowns & after:
                 found |= {setup, *teardowns}
     return found - set(tasks)
@@ -142,13 +149,15 @@ def _setups_above(graph: DagGraph, task_id: str) -> set[str]:
 
 
 def _inputs(graph: DagGraph, task_id: str) -> set[str]:
-    return {it.task_id for it in graph.tasks[task_id].mapped_over if it.task_id is not None}
+    return {
+        source.task_id for source in graph.tasks[task_id].mapped_over if source.task_id is not None
+    }
 
 
 def _by_task(instances: Iterable[Instance]) -> dict[str, list[Instance]]:
     found: dict[str, list[Instance]] = {}
-    for it in instances:
-        found.setdefault(it.task_id, []).append(it)
+    for instance in instances:
+        found.setdefault(instance.task_id, []).append(instance)
     return found
 
 
@@ -164,11 +173,11 @@ def _may_change(
     """
     if not cleared.isdisjoint(inputs):
         return True
-    above = [it for name in inputs for it in by_task.get(name, ())]
-    if any(it.state not in TERMINAL for it in above):
+    above = [instance for name in inputs for instance in by_task.get(name, ())]
+    if any(instance.state not in TERMINAL for instance in above):
         return True
-    ended = [it.ended_at for it in above if it.ended_at]
-    began = [it.started_at for it in by_task.get(task_id, ()) if it.started_at]
+    ended = [instance.ended_at for instance in above if instance.ended_at]
+    began = [instance.started_at for instance in by_task.get(task_id, ()) if instance.started_at]
     return bool(began and ended) and min(began) < max(ended)
 
 
@@ -176,15 +185,15 @@ def _collapsed(chosen: Sequence[Instance], anew: Collection[str]) -> tuple[list[
     """Return which instances become placeholders, and which go."""
     first: dict[str, Instance] = {}
     dropped: set[int] = set()
-    for it in sorted(chosen, key=lambda it: it.map_index):
-        if it.task_id not in anew or it.map_index < 0:
+    for instance in sorted(chosen, key=lambda it: it.map_index):
+        if instance.task_id not in anew or instance.map_index < 0:
             continue
-        if it.begun:
+        if instance.begun:
             raise ConflictError(
-                f"Task {it.name} is {it.state}, and what it is expanded over is cleared or has "
-                "changed, so that its instances are made anew; cancel it first, with "
-                "`headway tasks cancel`, and clear when it has stopped."
+                f"Task {instance.name} is {instance.state}, and what it is expanded over is "
+                "cleared or has changed, so that its instances are made anew; cancel it first, "
+                "with `headway tasks cancel`, and clear when it has stopped."
             )
-        if it is not first.setdefault(it.task_id, it):
-            dropped.add(it.id)
-    return [it.id for it in first.values()], dropped
+        if instance is not first.setdefault(instance.task_id, instance):
+            dropped.add(instance.id)
+    return [instance.id for instance in first.values()], dropped

@@ -181,4 +181,4 @@ def _listing(content: bytes | None) -> dict[str, tuple[int, int]]:
             found = archive.infolist()
     except (BadZipFile, ValueError, NotImplementedError):
         return {}
-    return {it.filename: (it.file_size, it.CRC) for it in found[:MOST_ENTRIES]}
+    return {info.filename: (info.file_size, info.CRC) for info in found[:MOST_ENTRIES]}

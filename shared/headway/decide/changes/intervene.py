@@ -74,28 +74,28 @@ def bring(wanted: Iterable[tuple[Instance, TaskState]]) -> Intervention:
     moves: dict[TaskState, list[int]] = {}
     stops: dict[TaskState, list[int]] = {}
     withdrawn: list[int] = []
-    for it, target in wanted:
-        (stops if it.begun else moves).setdefault(target, []).append(it.id)
-        if it.phase is Phase.QUEUED and not it.begun:
-            withdrawn.append(it.id)
+    for instance, target in wanted:
+        (stops if instance.begun else moves).setdefault(target, []).append(instance.id)
+        if instance.phase is Phase.QUEUED and not instance.begun:
+            withdrawn.append(instance.id)
     return Intervention(moves, stops, withdrawn)
 
 
 def together(them: Sequence[Intervention]) -> Intervention:
     """Return what does all of these, which are about different task instances."""
     return Intervention(
-        _merged([it.moves for it in them]),
-        _merged([it.stops for it in them]),
-        [task for it in them for task in it.withdrawn],
-        [task for it in them for task in it.placeholders],
-        [task for it in them for task in it.dropped],
+        _merged([intervention.moves for intervention in them]),
+        _merged([intervention.stops for intervention in them]),
+        [task for intervention in them for task in intervention.withdrawn],
+        [task for intervention in them for task in intervention.placeholders],
+        [task for intervention in them for task in intervention.dropped],
     )
 
 
 def _merged(them: Sequence[Mapping[TaskState, Sequence[int]]]) -> dict[TaskState, list[int]]:
     merged: dict[TaskState, list[int]] = {}
-    for it in them:
-        for state, tasks in it.items():
+    for positions in them:
+        for state, tasks in positions.items():
             merged.setdefault(state, []).extend(tasks)
     return merged
 
@@ -106,19 +106,23 @@ def mark(marked: Sequence[Instance], below: Sequence[Instance], target: TaskStat
     An instance that is in that state already stays as it is.  ConflictError when one may not
     go there: what has ended as success or failed is never skipped.
     """
-    changing = [it for it in marked if it.state is not target]
+    changing = [instance for instance in marked if instance.state is not target]
     allowed = sources(target, Role.USER)
-    for it in changing:
-        if not it.begun and it.state not in allowed:
+    for instance in changing:
+        if not instance.begun and instance.state not in allowed:
             raise ConflictError(
-                f"Task {it.name} is {it.state}, and what is {it.state} cannot be marked {target}; "
+                f"Task {instance.name} is {instance.state}, and what is {instance.state} cannot be "
+                f"marked {target}; "
                 "clear it first, to have it decided anew."
             )
     again = below if changing and target is not TaskState.FAILED else ()
-    return bring([(it, target) for it in changing] + [(it, TaskState.NONE) for it in again])
+    return bring(
+        [(instance, target) for instance in changing]
+        + [(instance, TaskState.NONE) for instance in again]
+    )
 
 
 def end(instances: Iterable[Instance], stopped: TaskState) -> Intervention:
     """End whatever has not ended: what has begun becomes `stopped`, what has not is skipped."""
-    left = [it for it in instances if it.state not in TERMINAL]
-    return bring((it, stopped if it.begun else TaskState.SKIPPED) for it in left)
+    left = [instance for instance in instances if instance.state not in TERMINAL]
+    return bring((instance, stopped if instance.begun else TaskState.SKIPPED) for instance in left)

@@ -19,35 +19,41 @@ def repin(
     begun are decided anew, those that run go on, and those that have ended stay.
     ConflictError when one minds what is left on a cluster: its own version can end that.
     """
-    for it in instances:
-        if it.minds:
+    for instance in instances:
+        if instance.minds:
             raise ConflictError(
-                f"Task {it.name} minds an application on a cluster, which is for the version to do "
-                "that the run has now: give it another one when that has ended, to which "
+                f"Task {instance.name} minds an application on a cluster, which is for the version "
+                "to do that the run has now: give it another one when that has ended, to which "
                 "`headway tasks cancel` brings it."
             )
-    here = [it for it in instances if it.task_id in graph.tasks]
-    gone = [it for it in instances if it.task_id not in graph.tasks]
+    here = [instance for instance in instances if instance.task_id in graph.tasks]
+    gone = [instance for instance in instances if instance.task_id not in graph.tasks]
     cleared = clear(graph, here, selection, _besides(was, graph, here, selection))
     return together([cleared, _removed(gone)])
 
 
 def _removed(gone: Iterable[Instance]) -> Intervention:
     """Remove what no version has; of what has begun the scheduler does so, when it is undecided."""
-    left = [it for it in gone if it.state is not TaskState.REMOVED]
-    return bring((it, TaskState.NONE if it.begun else TaskState.REMOVED) for it in left)
+    left = [instance for instance in gone if instance.state is not TaskState.REMOVED]
+    return bring(
+        (instance, TaskState.NONE if instance.begun else TaskState.REMOVED) for instance in left
+    )
 
 
 def _besides(
     was: DagGraph, graph: DagGraph, here: Sequence[Instance], selection: Selection
 ) -> Besides:
-    back = [it for it in here if it.state is TaskState.REMOVED]
-    waiting = [it for it in here if it.state not in TERMINAL and not it.begun]
+    back = [instance for instance in here if instance.state is TaskState.REMOVED]
+    waiting = [
+        instance for instance in here if instance.state not in TERMINAL and not instance.begun
+    ]
     part = selection.only_failed or selection.map_index is not None
     wholly = set() if part else selected(graph, selection)
-    otherwise = {it.task_id for it in here if _mapped_otherwise(was, graph, it.task_id)}
-    anew = wholly | otherwise | {it.task_id for it in back}
-    return Besides({it.id for it in (*back, *waiting)}, anew)
+    otherwise = {
+        instance.task_id for instance in here if _mapped_otherwise(was, graph, instance.task_id)
+    }
+    anew = wholly | otherwise | {instance.task_id for instance in back}
+    return Besides({instance.id for instance in (*back, *waiting)}, anew)
 
 
 def _mapped_otherwise(was: DagGraph, graph: DagGraph, task_id: str) -> bool:

@@ -12,13 +12,14 @@ def explain_deadlines(
     deadlines: Iterable[DeadlineRow], task_id: str, now: datetime
 ) -> Iterator[str]:
     """Say of each deadline of the run, and of the task, when it is or that it was missed."""
-    for it in deadlines:
-        if it.task_id not in {None, task_id}:
+    for deadline in deadlines:
+        if deadline.task_id not in {None, task_id}:
             continue
-        what = "The run" if it.task_id is None else "The task"
-        if it.state is DeadlineState.MISSED and it.due_at is not None:
-            yield f"{what} has missed its deadline, {it.deadline}: {timed(it.due_at, now)}."
-        elif it.state is DeadlineState.OPEN and it.due_at is None:
-            yield f"{what} has a deadline, {it.deadline}, which begins with the run."
-        elif it.state is DeadlineState.OPEN and it.due_at is not None:
-            yield f"{what} has a deadline, {it.deadline}: {timed(it.due_at, now)}."
+        what = "The run" if deadline.task_id is None else "The task"
+        if deadline.state is DeadlineState.MISSED and deadline.due_at is not None:
+            missed = timed(deadline.due_at, now)
+            yield f"{what} has missed its deadline, {deadline.deadline}: {missed}."
+        elif deadline.state is DeadlineState.OPEN and deadline.due_at is None:
+            yield f"{what} has a deadline, {deadline.deadline}, which begins with the run."
+        elif deadline.state is DeadlineState.OPEN and deadline.due_at is not None:
+            yield f"{what} has a deadline, {deadline.deadline}: {timed(deadline.due_at, now)}."

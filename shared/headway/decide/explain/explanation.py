@@ -128,5 +128,5 @@ def single(holding: Iterable[Explanation], otherwise: Callable[[], Explanation])
     found = list(holding)
     if not found:
         return otherwise()
-    besides = tuple(f"Besides: {it.sentence}" for it in found[1:])
+    besides = tuple(f"Besides: {explanation.sentence}" for explanation in found[1:])
     return replace(found[0], facts=found[0].facts + besides)

@@ -95,7 +95,9 @@ def _asked(again: datetime | None, now: datetime) -> str:
 
 def no_scheduler(schedulers: Sequence[ProcessRow]) -> Explanation:
     """Say that no process schedules."""
-    waiting = next((it for it in schedulers if it.alive and it.clock_is_wrong), None)
+    waiting = next(
+        (process for process in schedulers if process.alive and process.clock_is_wrong), None
+    )
     if waiting is not None:
         return _clock_is_wrong(waiting)
     last = min(schedulers, key=lambda process: process.silent, default=None)

@@ -100,7 +100,7 @@ def _free(
     limits = {**order.limits, **changed}
     free = {budget: limit - order.in_use.get(budget, 0) for budget, limit in limits.items()}
     free[_SCHEDULERS] = sum(
-        max((it.slots if parallelism is None else parallelism) - it.busy, 0)
-        for it in order.schedulers
+        max((process.slots if parallelism is None else parallelism) - process.busy, 0)
+        for process in order.schedulers
     )
     return free

@@ -171,4 +171,4 @@ class EventRow:
 
 def alive(processes: Sequence[ProcessRow]) -> list[ProcessRow]:
     """Return the processes that have been heard of lately, and do their work."""
-    return [it for it in processes if it.alive and not it.clock_is_wrong]
+    return [process for process in processes if process.alive and not process.clock_is_wrong]

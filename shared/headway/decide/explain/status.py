@@ -181,14 +181,18 @@ def report(status: Status, patience: float, counted_to: int) -> StatusReport:
 
 def services(status: Status) -> list[ServiceStatus]:
     """Return how the services stand, those that every installation needs first."""
-    kinds = [*NEEDED, *sorted({it.kind for it in status.processes} - NEEDED.keys())]
-    return [_service(kind, [it for it in status.processes if it.kind == kind]) for kind in kinds]
+    kinds = [*NEEDED, *sorted({process.kind for process in status.processes} - NEEDED.keys())]
+    return [
+        _service(kind, [process for process in status.processes if process.kind == kind])
+        for kind in kinds
+    ]
 
 
 def pool_loads(status: Status) -> list[PoolLoad]:
     """Return every pool with what waits for it, by name."""
     return [
-        _load(pool, [it for it in status.waiting if it.pool == pool.name]) for pool in status.pools
+        _load(pool, [backlog for backlog in status.waiting if backlog.pool == pool.name])
+        for pool in status.pools
     ]
 
 
@@ -200,22 +204,24 @@ def _load(pool: PoolStatus, waiting: Sequence[WaitingInPool]) -> PoolLoad:
         queued=pool.queued,
         deferred=pool.deferred,
         free=pool.free,
-        waiting=sum(it.waiting for it in waiting),
-        paused=sum(it.paused for it in waiting),
-        longest=max((it.longest for it in waiting if it.longest is not None), default=None),
+        waiting=sum(backlog.waiting for backlog in waiting),
+        paused=sum(backlog.paused for backlog in waiting),
+        longest=max(
+            (backlog.longest for backlog in waiting if backlog.longest is not None), default=None
+        ),
     )
 
 
 def _service(kind: str, processes: Sequence[ProcessRow]) -> ServiceStatus:
-    live = [it for it in processes if it.alive]
+    live = [process for process in processes if process.alive]
     return ServiceStatus(
         kind=kind,
         alive=len(live),
         silent=len(processes) - len(live),
-        draining=sum(it.draining for it in live),
-        slots=sum(it.slots for it in live) if kind == "worker" else 0,
-        busy=sum(it.busy for it in processes),
-        heartbeat=max((it.silent for it in live), default=None),
+        draining=sum(process.draining for process in live),
+        slots=sum(process.slots for process in live) if kind == "worker" else 0,
+        busy=sum(process.busy for process in processes),
+        heartbeat=max((process.silent for process in live), default=None),
     )
 
 
@@ -229,27 +235,35 @@ def problems(status: Status, patience: float) -> list[Problem]:
 
 
 def _of_processes(status: Status, _patience: float) -> Iterator[Problem]:
-    live = {it.kind for it in status.processes if it.alive}
+    live = {process.kind for process in status.processes if process.alive}
     for kind, without in NEEDED.items():
         if kind not in live:
             yield Problem(
                 *(Stuck.NO_SERVICE, kind, f"No {kind} is alive: {without}."),
                 f"Start one: `headway {kind}`; its log says why it ended.",
             )
-    for kind in dict.fromkeys(it.kind for it in status.processes if not it.alive):
-        yield _silent(kind, [it for it in status.processes if it.kind == kind and not it.alive])
-    for it in status.processes:
-        if it.alive and it.clock_is_wrong and it.clock_skew is not None:
-            off = f"{lasting(abs(it.clock_skew))} {'ahead' if it.clock_skew > 0 else 'behind'}"
+    for kind in dict.fromkeys(process.kind for process in status.processes if not process.alive):
+        yield _silent(
+            kind,
+            [process for process in status.processes if process.kind == kind and not process.alive],
+        )
+    for process in status.processes:
+        if process.alive and process.clock_is_wrong and process.clock_skew is not None:
+            way = "ahead" if process.clock_skew > 0 else "behind"
+            off = f"{lasting(abs(process.clock_skew))} {way}"
             yield Problem(
-                *(Stuck.CLOCK, it.name, f"The clock of {it.name} is {off}: it schedules nothing."),
-                f"On {it.hostname}: `timedatectl set-ntp true`.",
+                *(
+                    Stuck.CLOCK,
+                    process.name,
+                    f"The clock of {process.name} is {off}: it schedules nothing.",
+                ),
+                f"On {process.hostname}: `timedatectl set-ntp true`.",
             )
 
 
 def _silent(kind: str, silent: Sequence[ProcessRow]) -> Problem:
-    names = listed([it.name for it in silent])
-    longest = lasting(max(it.silent for it in silent))
+    names = listed([process.name for process in silent])
+    longest = lasting(max(process.silent for process in silent))
     return Problem(
         *(Stuck.SILENT, kind, f"{counted(len(silent), kind)} silent for up to {longest}: {names}."),
         "A scheduler takes over what it held. If the process still runs, look at its log.",
@@ -257,42 +271,46 @@ def _silent(kind: str, silent: Sequence[ProcessRow]) -> Problem:
 
 
 def _of_tasks(status: Status, patience: float) -> Iterator[Problem]:
-    pools = {it.name: it for it in status.pools}
-    served = {it.name for it in status.queues if it.slots > 0}
-    for it in status.waiting:
-        if not it.waiting:
+    pools = {pool.name: pool for pool in status.pools}
+    served = {queue.name for queue in status.queues if queue.slots > 0}
+    for backlog in status.waiting:
+        if not backlog.waiting:
             continue
-        tasks = f"{counted(it.waiting, 'task')} of pool {it.pool} and queue {it.queue}"
-        long = it.longest is not None and it.longest > patience
-        pool = pools.get(it.pool)
+        tasks = (
+            f"{counted(backlog.waiting, 'task')} of pool {backlog.pool} and queue {backlog.queue}"
+        )
+        long = backlog.longest is not None and backlog.longest > patience
+        pool = pools.get(backlog.pool)
         if pool is None or pool.slots <= 0:
             state = "does not exist" if pool is None else "has no slots"
             yield Problem(
-                *(Stuck.NO_POOL, it.pool, f"{tasks} wait, and that pool {state}."),
-                f"`headway pools set {it.pool} SLOTS`",
+                *(Stuck.NO_POOL, backlog.pool, f"{tasks} wait, and that pool {state}."),
+                f"`headway pools set {backlog.pool} SLOTS`",
             )
-        elif it.queue not in served:
-            yield _unserved(it.queue, f"{tasks} wait")
+        elif backlog.queue not in served:
+            yield _unserved(backlog.queue, f"{tasks} wait")
         elif long:
             yield Problem(
                 Stuck.POOL,
-                it.pool,
-                f"{tasks} wait, the first for {lasting(it.longest or 0)}; "
+                backlog.pool,
+                f"{tasks} wait, the first for {lasting(backlog.longest or 0)}; "
                 f"{max(pool.free, 0)} of {pool.slots} slots are free.",
                 "`headway explain DAG RUN TASK` says what holds one of them.",
             )
 
 
 def _of_queues(status: Status, patience: float) -> Iterator[Problem]:
-    for it in status.queues:
-        if it.queued and not it.slots:
-            yield _unserved(it.name, f"{counted(it.queued, 'attempt')} in queue {it.name} wait")
-        elif it.queued and (it.longest or 0) > patience:
+    for queue in status.queues:
+        if queue.queued and not queue.slots:
+            yield _unserved(
+                queue.name, f"{counted(queue.queued, 'attempt')} in queue {queue.name} wait"
+            )
+        elif queue.queued and (queue.longest or 0) > patience:
             yield Problem(
                 Stuck.QUEUE,
-                it.name,
-                f"{counted(it.queued, 'attempt')} in queue {it.name} wait for one of "
-                f"{counted(it.slots, 'slot')}, the first for {lasting(it.longest or 0)}.",
+                queue.name,
+                f"{counted(queue.queued, 'attempt')} in queue {queue.name} wait for one of "
+                f"{counted(queue.slots, 'slot')}, the first for {lasting(queue.longest or 0)}.",
                 "`headway worker list` shows what its workers do; start more of them.",
             )
 

@@ -23,15 +23,21 @@ class BackfilledIntervals:
 
     def __init__(self, backfilled: Collection[BackfilledInterval], *, partitions: bool) -> None:
         self._dates: dict[datetime, list[DataInterval]] = {}
-        for it in backfilled:
-            self._dates.setdefault(it.date, []).append(it.interval)
-        self._spans = Spans(it.interval for it in backfilled if partitions and it.partitions)
+        for backfilled_interval in backfilled:
+            self._dates.setdefault(backfilled_interval.date, []).append(
+                backfilled_interval.interval
+            )
+        self._spans = Spans(
+            backfilled_interval.interval
+            for backfilled_interval in backfilled
+            if partitions and backfilled_interval.partitions
+        )
 
     def has(self, info: DagRunInfo) -> bool:
         """Whether a backfill has that run: the whole of its interval, at its date."""
         own = info.data_interval
         found = self._dates.get(info.run_after, ())
-        return any(it.start <= own.start and own.end <= it.end for it in found)
+        return any(covering.start <= own.start and own.end <= covering.end for covering in found)
 
     def blocks(self, info: DagRunInfo) -> bool:
         """Whether a backfill has a part of that run alone, so that there can be none."""

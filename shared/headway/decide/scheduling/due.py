@@ -221,5 +221,5 @@ def expected(
     found = due(timetable, alone, replace(rules, overlap=Overlap.QUEUE), now, most)
     to_come = runs_on(timetable, found.following, rules.bounds(catchup=True), now)
     ahead = BackfilledIntervals(dag.backfilled, partitions=timetable.partitions)
-    free = (it for it in to_come if not ahead.has(it) and not ahead.blocks(it))
+    free = (info for info in to_come if not ahead.has(info) and not ahead.blocks(info))
     return known(timetable, chain(found.runs, free))

@@ -18,14 +18,14 @@ class Spans:
     """The time that runs are about of which no two may be about the same."""
 
     def __init__(self, intervals: Iterable[DataInterval]) -> None:
-        self._spans = _joined(it for it in intervals if it.start < it.end)
+        self._spans = _joined(interval for interval in intervals if interval.start < interval.end)
         self._ends = [span.end for span in self._spans]
 
     def overlap(self, its: DataInterval) -> bool:
         """Whether a run is about a part of that period."""
         nth = bisect_left(self._ends, its.start)
         near = self._spans[nth : nth + 2]
-        return any(it.start < its.end and its.start < it.end for it in near)
+        return any(interval.start < its.end and its.start < interval.end for interval in near)
 
     def part(self, before: DagRunInfo, after: DagRunInfo) -> bool:
         """Whether a run is about time between two, so that none can be over both of these."""
@@ -35,10 +35,10 @@ class Spans:
 
 def _joined(intervals: Iterable[DataInterval]) -> list[DataInterval]:
     spans: list[DataInterval] = []
-    for it in sorted(intervals):
-        if spans and it.start <= spans[-1].end:
+    for interval in sorted(intervals):
+        if spans and interval.start <= spans[-1].end:
             before = spans.pop()
-            spans.append(DataInterval(before.start, max(before.end, it.end)))
+            spans.append(DataInterval(before.start, max(before.end, interval.end)))
         else:
-            spans.append(it)
+            spans.append(interval)
     return spans

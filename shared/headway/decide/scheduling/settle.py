@@ -136,17 +136,17 @@ class _RunTally:
         nobody knows how many items there are.
         """
         lengths = dict(self.run.lengths)
-        for it in task.mapped_over:
-            if it.task_id is None:
+        for source in task.mapped_over:
+            if source.task_id is None:
                 continue
-            states = self.counts.get(it.task_id, {}).keys()
+            states = self.counts.get(source.task_id, {}).keys()
             if not states <= TERMINAL:
                 return TaskState.NONE, 1
             if states <= _NOTHING:
-                lengths[it.task_id, it.key] = 0
-            if lengths.get((it.task_id, it.key)) is None:
+                lengths[source.task_id, source.key] = 0
+            if lengths.get((source.task_id, source.key)) is None:
                 self.problems[task.task_id] = (
-                    f"Task {it.task_id!r} has left no {it.key!r} to expand it over."
+                    f"Task {source.task_id!r} has left no {source.key!r} to expand it over."
                 )
                 return TaskState.UPSTREAM_FAILED, 1
         try:

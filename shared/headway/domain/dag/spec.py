@@ -178,7 +178,7 @@ class DagSpec:
     def has_deadlines(self, *, backfill: bool = False) -> bool:
         """Tell whether its runs have deadlines, or tasks of these; or those of a backfill."""
         given = chain(self.deadlines, *(task.slas for task in self.tasks))
-        return any(it.backfills or not backfill for it in given)
+        return any(deadline.backfills or not backfill for deadline in given)
 
     def task(self, task_id: str) -> TaskSpec:
         """Return the task of that id; KeyError when the DAG has none."""

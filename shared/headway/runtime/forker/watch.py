@@ -101,10 +101,13 @@ class ChildWatch:
             return
         self._count_at = _CLOCK.monotonic() + self._limits.look_seconds
         there, limits = descendants().values(), self._limits
-        if limits.processes is not None and sum(it.threads for it in there) > limits.processes:
+        if (
+            limits.processes is not None
+            and sum(process.threads for process in there) > limits.processes
+        ):
             self._exit = Exit(exceeded=f"{limits.processes} processes and threads")
         elif (most := limits.memory_bytes) is not None and sum(
-            it.memory_bytes for it in there
+            process.memory_bytes for process in there
         ) > most:
             self._exit = Exit(exceeded=f"{most:,} bytes of memory")
 

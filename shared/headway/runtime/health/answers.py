@@ -67,7 +67,7 @@ class Health:
         process would wait as well, so the old one is left alone.
         """
         loop = self.progress.check()
-        if loop.ok or all(it.ok for it in self.database(MOMENT)[:1]):
+        if loop.ok or all(check.ok for check in self.database(MOMENT)[:1]):
             return [loop]
         return [replace(loop, ok=True, found=f"{loop.found}; the database does not answer")]
 

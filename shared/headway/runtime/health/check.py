@@ -17,15 +17,17 @@ class HealthCheck:
 def as_data(checks: Sequence[HealthCheck]) -> dict[str, Any]:
     """Return the checks as the plain data that /healthz and /readyz show."""
     return {
-        "ok": all(it.ok for it in checks),
-        "checks": [{"check": it.check, "ok": it.ok, "found": it.found} for it in checks],
+        "ok": all(outcome.ok for outcome in checks),
+        "checks": [
+            {"check": outcome.check, "ok": outcome.ok, "found": outcome.found} for outcome in checks
+        ],
     }
 
 
 def from_data(data: Any) -> list[HealthCheck]:
     """Return what `as_data` made the data of; ValueError if it did not make it."""
     try:
-        rows = [(it["check"], it["ok"], it["found"]) for it in data["checks"]]
+        rows = [(check["check"], check["ok"], check["found"]) for check in data["checks"]]
     except (TypeError, KeyError) as error:
         raise ValueError("this is no answer of a service's health") from error
     return [HealthCheck(str(name), ok is True, str(found)) for name, ok, found in rows]

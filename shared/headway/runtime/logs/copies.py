@@ -77,11 +77,11 @@ class RemoteLogs:
 
     def folders(self) -> list[Path]:
         """Return the folders of DAGs."""
-        return [it for it in self._below("") if it.name.startswith("dag_id=")]
+        return [path for path in self._below("") if path.name.startswith("dag_id=")]
 
     def logs(self, folder: Path) -> Iterator[Path]:
         """Return the logs in the folder of a DAG."""
-        return (it for it in self._below(folder.as_posix()) if it.suffix == ".log")
+        return (path for path in self._below(folder.as_posix()) if path.suffix == ".log")
 
     def modified(self, relative: Path) -> datetime:
         """Return when a log was written the last time."""

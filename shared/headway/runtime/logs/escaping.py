@@ -7,7 +7,9 @@ def visible(text: str) -> str:
     """Return the text with every character that is not printed as what it is spelled out."""
     if text.isprintable():
         return text
-    return "".join(it if it.isprintable() or it in _PLAIN else _spelled(it) for it in text)
+    return "".join(
+        letter if letter.isprintable() or letter in _PLAIN else _spelled(letter) for letter in text
+    )
 
 
 def say(text: str) -> None:

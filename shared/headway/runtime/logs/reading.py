@@ -70,7 +70,7 @@ class LogReader:
 
     def place(self) -> LogPlace | None:
         """Return where the log is read from now; None when it is nowhere."""
-        return next((it for it in self.places if it.size(self.relative) is not None), None)
+        return next((place for place in self.places if place.size(self.relative) is not None), None)
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines that are whole by now, and were not yielded before."""

@@ -10,7 +10,11 @@ PREFIX: Final = "HEADWAY_"
 SECTIONS: Final = ("database", "roles", "parser", "scheduler", "worker", "logs", "secrets")
 """The sections of all settings."""
 
-_OTHERS: Final = (*(f"{PREFIX}{it.upper()}_" for it in SECTIONS), "HEADWAY_CONN_", "HEADWAY_VAR_")
+_OTHERS: Final = (
+    *(f"{PREFIX}{name.upper()}_" for name in SECTIONS),
+    "HEADWAY_CONN_",
+    "HEADWAY_VAR_",
+)
 """Names that begin so are not judged by who reads another section: among these are connections and
 variables, which an operator names."""
 

@@ -32,7 +32,9 @@ def lazy_values(function: Callable[..., Any], context: Context, given: Set[str])
     code = function.__code__ if is_plain(function) else None
     codes = list(_with_inner(code)) if code else []
     wanted = LAZY.keys() - given
-    named = sorted({name for it in codes for name in it.co_consts if name in wanted})
+    named = sorted(
+        {name for code_object in codes for name in code_object.co_consts if name in wanted}
+    )
     values = {name: work_out(name, context) for name in named}
     if code and not _hands_on(_kwargs_of(code), codes):
         return values
@@ -60,11 +62,17 @@ def _kwargs_of(code: CodeType) -> str:
 
 def _hands_on(kwargs: str, codes: list[CodeType]) -> bool:
     """Tell whether the dictionary may be used other than by names that are written down."""
-    return any(not _SEES_ALL.isdisjoint(it.co_names) or _is_handed_on(kwargs, it) for it in codes)
+    return any(
+        not _SEES_ALL.isdisjoint(code.co_names) or _is_handed_on(kwargs, code) for code in codes
+    )
 
 
 def _is_handed_on(kwargs: str, code: CodeType) -> bool:
-    steps = [it for it in dis.get_instructions(code) if it.opname not in ("CACHE", "PUSH_NULL")]
+    steps = [
+        positions
+        for positions in dis.get_instructions(code)
+        if positions.opname not in ("CACHE", "PUSH_NULL")
+    ]
     for number, step in enumerate(steps):
         mentioned = step.argval == kwargs or (
             isinstance(step.argval, tuple) and kwargs in step.argval

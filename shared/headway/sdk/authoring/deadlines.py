@@ -106,7 +106,7 @@ def deadlines(value: object, where: str) -> tuple[DeadlineSpec, ...]:
         return ()
     items = value if isinstance(value, list | tuple) else [value]
     found = [_spec(item, where) for item in items]
-    names = [it.name for it in found]
+    names = [deadline.name for deadline in found]
     for name in names:
         if names.count(name) > 1:
             raise DagError(f"{where} has two deadlines of {name}; leave one out.")

@@ -213,7 +213,9 @@ def _names_of(constructor: Callable[..., object]) -> tuple[frozenset[str], bool]
             names.add(parameter.name)
         elif options := get_args(parameter.annotation):
             names.update(options[0].__annotations__)
-    return frozenset(names), any(it.kind is it.VAR_KEYWORD for it in parameters)
+    return frozenset(names), any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters
+    )
 
 
 def defaults(operator: type, dag: "DAG | None") -> dict[str, object]:

@@ -132,7 +132,7 @@ class BundleCode:
             if not others:
                 for path, package in self._packages.items():
                     found |= {f"{path}/{name.rstrip('/')}" for name in package.namelist()}
-            folders = {str(it) for path in found for it in PurePosixPath(path).parents}
+            folders = {str(parent) for path in found for parent in PurePosixPath(path).parents}
             self._names[others] = frozenset(found | folders)
         return self._names[others]
 
@@ -174,7 +174,7 @@ class BundleCode:
         try:
             self._make_folders()
             wanted = [path for path in paths if path not in self._placed]
-            self.supply.prepare({self.files.get(it) or self.others[it] for it in wanted})
+            self.supply.prepare({self.files.get(path) or self.others[path] for path in wanted})
             for path in wanted:
                 self._write(path)
         finally:
@@ -228,7 +228,7 @@ class BundleCode:
         """
         top = re.escape(module.partition(".")[0].encode())
         imports = re.compile(rb"^[^#\n]*\b(?:from|import)\s[^#\n]*\b%s\b" % top, re.MULTILINE)
-        own = [self.read(it) for it in self.files if it.endswith(_PROGRAM)]
+        own = [self.read(path) for path in self.files if path.endswith(_PROGRAM)]
         return not any(map(imports.search, own)) and any(map(_BY_NAME.search, own))
 
     def _entry(self, path: str) -> tuple[ZipFile, str] | None:
@@ -272,7 +272,7 @@ def _for_package(path: str, dag_file: str) -> str:
 def declaration(paths: Iterable[str], dag_file: str) -> str:
     """Return the line that makes files of a bundle part of a DAG file's versions."""
     named = (relpath(path, dirname(dag_file) or ".") for path in paths)
-    return f"headway_files = [{', '.join(dumps(it) for it in named)}]"
+    return f"headway_files = [{', '.join(dumps(path) for path in named)}]"
 
 
 def check_path(path: str) -> str:

@@ -130,7 +130,7 @@ def importing(code: BundleCode) -> Iterator[None]:
         _current.remove(code)
         sys.meta_path.remove(others)
         sys.path_hooks.remove(hook)
-        for known in [it for it in sys.path_importer_cache if code.inside(it) is not None]:
+        for known in [entry for entry in sys.path_importer_cache if code.inside(entry) is not None]:
             del sys.path_importer_cache[known]
 
 
@@ -191,7 +191,9 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
         inside = code.inside(arguments[0]) if arguments else None
         if inside is not None and not _writes(event, arguments):
             code.need(inside)
-    elif event in _PROGRAMS and any(_names(str(_current[-1].root), it) for it in arguments):
+    elif event in _PROGRAMS and any(
+        _names(str(_current[-1].root), argument) for argument in arguments
+    ):
         _current[-1].place(everything=True)
 
 

@@ -36,7 +36,7 @@ def declared(source: bytes, dag_file: str) -> list[str]:
     found = []
     for node in tree.body:
         targets = node.targets if isinstance(node, ast.Assign) else ()
-        if any(isinstance(it, ast.Name) and it.id == NAME for it in targets):
+        if any(isinstance(target, ast.Name) and target.id == NAME for target in targets):
             assert isinstance(node, ast.Assign)
             found += _texts(node.value, dag_file)
     patterns = [_relative(text, dag_file) for text in found]
@@ -124,7 +124,9 @@ def _texts(value: ast.expr, dag_file: str) -> list[str]:
         texts = ast.literal_eval(value)
     except ValueError:
         texts = None
-    if not isinstance(texts, list | tuple) or not all(isinstance(it, str) and it for it in texts):
+    if not isinstance(texts, list | tuple) or not all(
+        isinstance(text, str) and text for text in texts
+    ):
         raise DagError(
             f"{dag_file}: {NAME} must be a list of texts as they are written, such as "
             f'{NAME} = ["conf/*.json"].'

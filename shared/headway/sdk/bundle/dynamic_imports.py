@@ -65,8 +65,11 @@ class DynamicImport:
 
 def arguments(call: ast.Call) -> list[ast.expr]:
     """Return what an import is given as name and, if at all, as package."""
-    named = {it.arg: it.value for it in call.keywords}
-    return [*call.args, *(named[it] for it in ("name", "package")[len(call.args) :] if it in named)]
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    return [
+        *call.args,
+        *(named[name] for name in ("name", "package")[len(call.args) :] if name in named),
+    ]
 
 
 def beginning(arguments: Sequence[ast.expr]) -> str:

@@ -52,14 +52,18 @@ class Imports:
             before = set(self.paths)
             for source in self._sources(current):
                 self.scan(current, source)
-            waiting += (it for it in self.paths - before if it.endswith((".py", SUFFIX)))
+            waiting += (
+                source for source in self.paths - before if source.endswith((".py", SUFFIX))
+            )
 
     def _sources(self, path: str) -> Iterator[bytes]:
         try:
             if path.endswith(SUFFIX):
                 with ZipFile(self.root / path) as package:
-                    names = [it for it in package.namelist() if it.endswith(".py")]
-                    own = {it.partition("/")[0].removesuffix(".py") for it in package.namelist()}
+                    names = [name for name in package.namelist() if name.endswith(".py")]
+                    own = {
+                        name.partition("/")[0].removesuffix(".py") for name in package.namelist()
+                    }
                     self._elsewhere.update(dict.fromkeys(own, True))
                     yield from (package.read(name) for name in names)
             else:
@@ -113,7 +117,7 @@ class Imports:
             return False
         if name in sys.stdlib_module_names:
             return True
-        places = [it for it in sys.path if not f"{it}/".startswith(f"{self.root}/")]
+        places = [entry for entry in sys.path if not f"{entry}/".startswith(f"{self.root}/")]
         return PathFinder.find_spec(name, places) is not None
 
     def _names(self, path: str, node: ast.ImportFrom) -> None:
@@ -147,7 +151,7 @@ class Imports:
                 if not optional:
                     self._miss(folder, part)
                 return None
-            self.paths.update(it for it in found if it[-1] != "/")
+            self.paths.update(path for path in found if path[-1] != "/")
             if not found[0].endswith(("/", "/__init__.py")):
                 return None
             folder = _join(folder, part)
@@ -160,7 +164,7 @@ class Imports:
             return []
         for path in (
             f"{base}/__init__.py",
-            *(base + it for it in EXTENSION_SUFFIXES),
+            *(base + suffix for suffix in EXTENSION_SUFFIXES),
             f"{base}.py",
         ):
             if self._is_there(path):
@@ -212,7 +216,7 @@ class Imports:
                 return
             self._module(parts)
             folders = (_join(folder, "/".join(parts)) for folder in self.folders)
-            folders = [it for it in folders if self._is_there(f"{it}/")]
+            folders = [folder for folder in folders if self._is_there(f"{folder}/")]
         self.dynamic.append(DynamicImport(path, call.lineno, tuple(folders), stem, not dot))
 
 

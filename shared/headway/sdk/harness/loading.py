@@ -100,6 +100,6 @@ def _check_unique(path: Path, dags: list[DAG]) -> None:
     seen: set[str] = set()
     for dag in dags:
         if dag.dag_id in seen:
-            times = sum(it.dag_id == dag.dag_id for it in dags)
+            times = sum(other.dag_id == dag.dag_id for other in dags)
             raise DagError(f"{path.name} makes {times} DAGs with the id {dag.dag_id!r}; rename.")
         seen.add(dag.dag_id)

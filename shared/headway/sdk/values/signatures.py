@@ -29,9 +29,17 @@ def takes(function: Callable[..., object]) -> Takes | None:
     except ValueError:
         return None
     return Takes(
-        [it.name for it in found if it.kind in (it.POSITIONAL_ONLY, it.POSITIONAL_OR_KEYWORD)],
-        [it.name for it in found if it.kind in (it.POSITIONAL_OR_KEYWORD, it.KEYWORD_ONLY)],
-        any(it.kind is it.VAR_KEYWORD for it in found),
+        [
+            parameter.name
+            for parameter in found
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        ],
+        [
+            parameter.name
+            for parameter in found
+            if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        ],
+        any(parameter.kind is parameter.VAR_KEYWORD for parameter in found),
     )
 
 

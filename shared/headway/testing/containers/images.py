@@ -53,7 +53,7 @@ def image_with_packages(podman: Podman, name: str, image: str, requirements: str
     with TemporaryDirectory() as folder, TemporaryDirectory() as secrets:
         Path(folder, "requirements.txt").write_text(requirements)
         _run(podman, "deploy/images/pip-conf", secrets)
-        options = [f"--secret=id={it},src={secrets}/{it}" for it in ("pip.conf", "ca.crt")]
+        options = [f"--secret=id={name},src={secrets}/{name}" for name in ("pip.conf", "ca.crt")]
         options += ["--file=deploy/images/packages.Dockerfile", f"--build-arg=IMAGE={image}"]
         return built_image(podman, name, Path(folder), *options)
 

@@ -66,7 +66,7 @@ class PaperRun:
     def instances(self, *states: TaskState) -> list[PaperInstance]:
         """Return the instances in one of these states, or all, by their id."""
         found = sorted(self._instances.values(), key=lambda it: it.id)
-        return [it for it in found if not states or it.state in states]
+        return [instance for instance in found if not states or instance.state in states]
 
     def end(self, instance: int, state: TaskState, skips: Sequence[str] = ()) -> None:
         """Let a scheduled instance end in that state."""
@@ -96,21 +96,24 @@ class PaperRun:
     def _advance(self, unfinished: int) -> Settlement | None:
         arrived = arrivals(self.graph, self._facts)
         undecided = [
-            Undecided(it.id, it.task_id, it.tally)
-            for it in self.instances(TaskState.NONE)
-            if it.task_id in arrived and it.map_index < 0
+            Undecided(instance.id, instance.task_id, instance.tally)
+            for instance in self.instances(TaskState.NONE)
+            if instance.task_id in arrived and instance.map_index < 0
         ]
         ended = sum(number for counts in self._facts.values() for number in counts.values())
         return advance(self.graph, arrived, undecided, unfinished - ended)
 
     def _run_counts(self) -> RunCounts:
         tasks = {task: _task_counts(its) for task, its in self._by_task()}
-        skips = {skipped for it in self._instances.values() for skipped in it.skips}
+        skips = {skipped for instance in self._instances.values() for skipped in instance.skips}
         return RunCounts(1, self.graph, tasks, skips, lengths=self.lengths)
 
     def _by_task(self) -> Iterator[tuple[str, list[PaperInstance]]]:
         for task in self.graph.dag.tasks:
-            yield task.task_id, [it for it in self.instances() if it.task_id == task.task_id]
+            yield (
+                task.task_id,
+                [instance for instance in self.instances() if instance.task_id == task.task_id],
+            )
 
     def _enter(self, settlement: Settlement) -> None:
         for state, ids in settlement.moves.items():
@@ -134,18 +137,18 @@ class PaperRun:
 
 def states_of(run: PaperRun) -> Mapping[int, TaskState]:
     """Return the state of each instance of a run, by id."""
-    return {it.id: it.state for it in run.instances()}
+    return {instance.id: instance.state for instance in run.instances()}
 
 
 def left_in(run: PaperRun) -> int:
     """Return how many instances of a run have not ended."""
-    return sum(it.state not in TERMINAL for it in run.instances())
+    return sum(instance.state not in TERMINAL for instance in run.instances())
 
 
 def _task_counts(instances: Sequence[PaperInstance]) -> TaskCounts:
     counts: dict[TaskState, int] = {}
-    for it in instances:
-        counts[it.state] = counts.get(it.state, 0) + 1
-    undecided = [it for it in instances if it.state is TaskState.NONE]
+    for instance in instances:
+        counts[instance.state] = counts.get(instance.state, 0) + 1
+    undecided = [instance for instance in instances if instance.state is TaskState.NONE]
     placeholder = bool(undecided) and undecided[0].map_index < 0
-    return TaskCounts(counts, [it.id for it in undecided], placeholder)
+    return TaskCounts(counts, [instance.id for instance in undecided], placeholder)

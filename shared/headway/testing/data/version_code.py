@@ -12,7 +12,9 @@ class ContentsInMemory:
     """A supply of contents in memory: of the version's files, and of those of its bundle."""
 
     def __init__(self, *files: Mapping[str, bytes]) -> None:
-        self.by_hash = {content_hash(it): it for each in files for it in each.values()}
+        self.by_hash = {
+            content_hash(content): content for each in files for content in each.values()
+        }
         self.bundle = hashes(files[-1])
         self.asked: list[str] = []
 

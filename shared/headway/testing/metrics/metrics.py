@@ -5,17 +5,17 @@ from headway.metrics.metric import MOST, Counter, Gauge, Histogram, Label, Metri
 
 def value(metric: Counter | Gauge, *labels: str) -> float | None:
     """Return the value of a series; None if there is no such series."""
-    return {it.labels: it.value for it in metric.series()}.get(labels)
+    return {series.labels: series.value for series in metric.series()}.get(labels)
 
 
 def total(metric: Counter) -> float:
     """Return the sum of all series."""
-    return sum(it.value for it in metric.series())
+    return sum(series.value for series in metric.series())
 
 
 def observed(metric: Histogram, *labels: str) -> int:
     """Return how many values a series of a histogram has counted."""
-    return {it.labels: it.counts[-1][1] for it in metric.spreads()}.get(labels, 0)
+    return {spread.labels: spread.counts[-1][1] for spread in metric.spreads()}.get(labels, 0)
 
 
 def filled(metric: Metric) -> Metric:

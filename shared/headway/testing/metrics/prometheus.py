@@ -40,16 +40,16 @@ class Prometheus:
         """Return the values of a query now."""
         found = self.ask("query", query=query)
         series = [found] if found["resultType"] == "scalar" else found["result"]
-        return [float(it["value"][1]) for it in series]
+        return [float(sample["value"][1]) for sample in series]
 
     def firing(self) -> set[str]:
         """Return the names of the alerts that fire."""
         alerts = self.ask("alerts")["alerts"]
-        return {it["labels"]["alertname"] for it in alerts if it["state"] == "firing"}
+        return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
     def scraped(self) -> int:
         """Return how many targets it has reached."""
-        return sum(it["health"] == "up" for it in self.ask("targets")["activeTargets"])
+        return sum(target["health"] == "up" for target in self.ask("targets")["activeTargets"])
 
 
 @contextmanager

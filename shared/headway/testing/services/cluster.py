@@ -131,7 +131,7 @@ class ServiceCluster(Services):
         """End what is on duty; each must do so in good order."""
         for member in self.members:
             member.process.terminate()
-        statuses = {it.name: it.process.wait(PATIENCE) for it in self.members}
+        statuses = {member.name: member.process.wait(PATIENCE) for member in self.members}
         self.members.clear()
         assert not any(statuses.values()), f"{statuses}\n{self.service_logs()}"
 

@@ -159,7 +159,7 @@ class Machine:
 
 def stands_still(pid: int) -> bool:
     """Return whether all threads of a process are stopped; false if there is no such process."""
-    states = [thread_state(it) for it in Path(f"/proc/{pid}/task").glob("*/stat")]
+    states = [thread_state(path) for path in Path(f"/proc/{pid}/task").glob("*/stat")]
     return bool(states) and all(state == "T" for state in states)
 
 

@@ -167,7 +167,9 @@ class Stack(Services):
     def address_of(self, kind: str) -> str:
         """Return the address of the database by which a service of that kind logs in."""
         addresses = (self.home / modes.ADDRESSES).read_text().splitlines()
-        return next(it for it in addresses if make_url(it).username == f"headway_{kind}")
+        return next(
+            address for address in addresses if make_url(address).username == f"headway_{kind}"
+        )
 
     def check_end(self) -> None:
         """Check that every service has ended by itself, none of them by force."""

@@ -36,7 +36,11 @@ class FakeCluster:
     def ended(self) -> list[dict[str, str]]:
         """Return what has ended, pods that were deleted as well."""
         deleted = [json.loads(file.read_text()) for file in (self.home / "deleted").iterdir()]
-        return [it for it in [*self.applications(), *deleted] if it["state"] != "RUNNING"]
+        return [
+            application
+            for application in [*self.applications(), *deleted]
+            if application["state"] != "RUNNING"
+        ]
 
     def finish(self, final: str = "SUCCEEDED") -> None:
         """Let the last application end so."""

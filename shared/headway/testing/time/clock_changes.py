@@ -145,7 +145,7 @@ def _problems_of_intervals(
     if [info.run_after for info in exact] != ticks:
         yield f"{where}: exact runs are elsewhere than at its ticks"
     days = DataTimetable(cron, "P1D", window.zone)
-    spans = [it.data_interval for it in runs_between(days, *bounds)]
+    spans = [info.data_interval for info in runs_between(days, *bounds)]
     if [span.start for span in spans] != ticks:
         yield f"{where}: days start elsewhere than at its ticks"
     if cron in DAILY and any(one.end != other.start for one, other in pairwise(spans)):

@@ -99,7 +99,7 @@ class Union(Recurring):
         by_part = [(part, part.meant(start)) for part in self.timetables]
         if all(meant == [start] for _, meant in by_part):
             return [start]
-        return [it for part, meant in by_part if _starts(part, start) for it in meant]
+        return [moment for part, meant in by_part if _starts(part, start) for moment in meant]
 
     def stretch(self, instant: datetime, meant: datetime | None = None) -> Stretch:
         """Return whether an interval of any starts at `instant`."""
@@ -151,8 +151,8 @@ def merge(stretches: list[Stretch]) -> Stretch:
 
     Where none has it and one does not know, it is not known.
     """
-    since = [it.since for it in stretches if it.since is not None]
-    until = [it.until for it in stretches if it.until is not None]
-    unknown = None if any(it.included is None for it in stretches) else False
-    included = any(it.included for it in stretches) or unknown
+    since = [stretch.since for stretch in stretches if stretch.since is not None]
+    until = [stretch.until for stretch in stretches if stretch.until is not None]
+    unknown = None if any(stretch.included is None for stretch in stretches) else False
+    included = any(stretch.included for stretch in stretches) or unknown
     return Stretch(included, max(since, default=None), min(until, default=None))

@@ -101,7 +101,7 @@ class _Selected(Recurring):
     def meant(self, start: datetime) -> list[datetime]:
         """Return those times of the timetable's that are selected."""
         every = self.timetable.meant(start)
-        return [it for it in every if self._select(self.by.stretch(start, it))]
+        return [moment for moment in every if self._select(self.by.stretch(start, moment))]
 
     def stretch(self, instant: datetime, meant: datetime | None = None) -> Stretch:
         """Return whether a selected interval starts at `instant`."""

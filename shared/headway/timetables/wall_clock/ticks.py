@@ -119,7 +119,7 @@ def meant_at(tick: datetime, *ticks: Ticks) -> list[datetime]:
     zone = ticks[0].zone
     if not ends_gap(tick, zone):
         return [tick]
-    walls = sorted({wall for it in ticks for wall in it.meant(tick)})
+    walls = sorted({wall for parts in ticks for wall in parts.meant(tick)})
     return [wall.replace(tzinfo=zone) for wall in walls] or [tick]
 
 

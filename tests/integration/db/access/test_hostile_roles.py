@@ -77,11 +77,13 @@ def test_no_role_chooses_an_id_or_the_time_of_what_it_enters(
     names = {name for name, _ in inserts("")}
     assert {"event.at", "event.id", "process.id", "process_beat.beat_at", "dag_run.id"} <= names
     with logged_in(database_url, login) as own, own.connect() as conn:
-        allowed = [name for name, it in inserts("EXPLAIN") if outcome(conn, it) != REFUSED]
+        allowed = [
+            name for name, statement in inserts("EXPLAIN") if outcome(conn, statement) != REFUSED
+        ]
 
     assert allowed == []
     with engine.connect() as conn:  # none is refused for being wrong by itself
-        assert {outcome(conn, it) for _, it in inserts("EXPLAIN")} == {""}
+        assert {outcome(conn, statement) for _, statement in inserts("EXPLAIN")} == {""}
 
 
 @pytest.mark.regression
@@ -234,10 +236,10 @@ def world(engine: Engine, database_url: str) -> World:
     with engine.begin() as conn:
         conn.execute(
             text("INSERT INTO dag_file (bundle, relative_path, parser_id) VALUES ('main', :p, :i)"),
-            [{"p": f"{it}.py", "i": parser.id} for it in ("etl", "other", "late")],
+            [{"p": f"{name}.py", "i": parser.id} for name in ("etl", "other", "late")],
         )
     seed.queued(engine, seed.wide(3))
-    first, second = (it.key for it in seed.claim(engine, worker, limit=2))
+    first, second = (attempt.key for attempt in seed.claim(engine, worker, limit=2))
     with engine.begin() as conn:
         conn.execute(
             text("INSERT INTO xcom (task_instance_id, attempt, key, value) VALUES (1, 1, 'k', '1')")
@@ -319,7 +321,7 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
     with entered(world.url, Login.WORKER, "worker") as (own, me):
         database = WorkerDatabase(own, me, given, CodeCache(tmp_path))
         claimed = database.claim(9)
-        keys = [it.claimed.key for it in claimed]
+        keys = [work.claimed.key for work in claimed]
         assert len(keys) == 2
         assert database.renew(keys).stopping == dict.fromkeys(keys, False)
         assert database.renew(keys).stopping == dict.fromkeys(keys, False)
@@ -336,7 +338,9 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
         with own.begin() as conn:
             mine = callback_claims.claim(conn, me, [DEFAULT_QUEUE], 9, 30)
         assert len(mine) == 2
-        assert calls.renew([it.key for it in mine]).stopping.keys() == {it.key for it in mine}
+        assert calls.renew([callback.key for callback in mine]).stopping.keys() == {
+            callback.key for callback in mine
+        }
         calls.report(
             [
                 CallbackReport(mine[0].key, CallbackState.SUCCESS),
@@ -379,7 +383,7 @@ def test_a_parser_keeps_its_own_rows_and_those_of_its_files(world: World) -> Non
             processes.confirm(conn, me)
             processes.serve(conn, me, ["main"])
             processes.beat(conn, me)
-            runs = [run for it in pins.wanted(conn, "main") for run in it.run_ids]
+            runs = [run for wanted in pins.wanted(conn, "main") for run in wanted.run_ids]
             assert pins.pin(conn, runs or [2], f"parser:{me.id}", "why") == 1
         with world.engine.begin() as conn:
             claim = text(

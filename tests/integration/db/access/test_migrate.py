@@ -108,7 +108,7 @@ def _definitions(engine: Engine) -> set[tuple[str, str, str]]:
     no_tables = {"alembic_version", identity.VIEW}
     with engine.connect() as conn:
         rows = conn.execute(shown).all()
-    return {(it.home, it.name, it.definition) for it in rows if it.home not in no_tables}
+    return {(row.home, row.name, row.definition) for row in rows if row.home not in no_tables}
 
 
 def test_every_migration_is_called_by_its_revision() -> None:

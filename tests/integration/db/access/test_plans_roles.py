@@ -29,7 +29,7 @@ def test_row_checks_look_no_further_than_a_statement_does(
     """However many attempts others run, and however many wait."""
     seed.queued(engine, seed.wide(2 * LIVE))
     other = seed.register(engine, "worker")
-    held = [it.key for it in seed.claim(engine, other, limit=LIVE)]
+    held = [attempt.key for attempt in seed.claim(engine, other, limit=LIVE)]
     with engine.begin() as conn:
         leases.renew(conn, held, 60)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
@@ -39,11 +39,13 @@ def test_row_checks_look_no_further_than_a_statement_does(
         with own.begin() as conn:
             processes.confirm(conn, me)
             claimed = attempts.claim(conn, me, [DEFAULT_QUEUE], CLAIMED, 60)
-            keys = [it.key for it in claimed]
+            keys = [attempt.key for attempt in claimed]
         with own.begin() as conn:
             assert len(leases.renew(conn, keys, 60)) == CLAIMED
         with own.begin() as conn:
-            ended = [Report(key=it, outcome=Outcome.SUCCESS, following=seed.SUCCESS) for it in keys]
+            ended = [
+                Report(key=key, outcome=Outcome.SUCCESS, following=seed.SUCCESS) for key in keys
+            ]
             assert len(attempts.report(conn, ended)) == CLAIMED
 
     found = [plan for plan in plans if plan.statement in HOT]

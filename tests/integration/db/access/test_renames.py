@@ -74,7 +74,10 @@ def renamed(before: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str,
     """The rows as they shall be called."""
     after = {
         TABLES.get(table, table): [
-            {COLUMNS.get((TABLES.get(table, table), name), name): it for name, it in row.items()}
+            {
+                COLUMNS.get((TABLES.get(table, table), name), name): value
+                for name, value in row.items()
+            }
             for row in its
         ]
         for table, its in before.items()
@@ -87,7 +90,7 @@ def renamed(before: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str,
 def test_every_row_is_there_under_the_new_names(empty: Engine, empty_url: str) -> None:
     put(empty, "0023", *ROWS_OF_0023)
     with empty.connect() as conn:
-        before, files = rows(conn), {it.file for it in conn.execute(FILES)}
+        before, files = rows(conn), {row.file for row in conn.execute(FILES)}
     filled = {TABLES.get(table, table) for table in before}
     assert filled >= {*TABLES.values(), *(table for table, _ in COLUMNS)}
 
@@ -96,7 +99,7 @@ def test_every_row_is_there_under_the_new_names(empty: Engine, empty_url: str) -
     with empty.connect() as conn:
         assert rows(conn) == renamed(before)
         # No table is written anew, and no index built: that would take as long as they are large.
-        assert {it.file for it in conn.execute(FILES)} == files
+        assert {row.file for row in conn.execute(FILES)} == files
 
 
 @pytest.mark.parametrize("revision", [None, "0023"], ids=["new", "upgraded"])
@@ -106,11 +109,11 @@ def test_no_name_in_the_database_holds_an_old_word(
     if revision is not None:
         put(empty, revision, *ROWS_OF_0023)
         with empty.connect() as conn:
-            assert len([it for it in conn.scalars(NAMES) if OLD_WORDS.search(it)]) > 20
+            assert len([name for name in conn.scalars(NAMES) if OLD_WORDS.search(name)]) > 20
 
     migrate.upgrade(empty_url)
 
     with empty.connect() as conn:
         names = list(conn.scalars(NAMES))
     assert len(names) > 300
-    assert [it for it in names if OLD_WORDS.search(it)] == []
+    assert [name for name in names if OLD_WORDS.search(name)] == []

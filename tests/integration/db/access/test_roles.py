@@ -31,7 +31,11 @@ REFUSED: Final = "42501"
 CALLABLE: Final = {
     (Login.WORKER, delivery.SIGNATURE),
     (Login.WORKER, delivery.OF_CALL),
-    *((login, it) for login in (Login.SCHEDULER, Login.USER) for it in expiry_functions.SIGNATURES),
+    *(
+        (login, name)
+        for login in (Login.SCHEDULER, Login.USER)
+        for name in expiry_functions.SIGNATURES
+    ),
 }
 
 # Not asked in the way in which the grants themselves are looked at when they are installed.
@@ -125,7 +129,7 @@ def test_nothing_is_granted_but_on_tables_and_a_few_functions(engine: Engine) ->
     """Of the database and its schema everybody has the use, and nobody more."""
     with engine.connect() as conn:
         others = {tuple(row) for row in conn.execute(OTHER_GRANTS)}
-        assert others == {("ROUTINE", it.partition("(")[0]) for _, it in CALLABLE}
+        assert others == {("ROUTINE", signature.partition("(")[0]) for _, signature in CALLABLE}
         assert grants.callable_by(conn) == CALLABLE
 
 

@@ -65,7 +65,7 @@ def tenant(server: ThrowawayPostgres, name: str, power: str = "") -> str:
 
 def role_statuses(url: str) -> Mapping[Login, roles.RoleStatus]:
     with engine_of(url) as engine, engine.connect() as conn:
-        return {it.login: it for it in roles.statuses(conn)}
+        return {status.login: status for status in roles.statuses(conn)}
 
 
 def log_in(url: str, login: Login, password: str) -> bool:
@@ -90,8 +90,10 @@ def test_an_upgrade_makes_the_roles_with_the_passwords_that_it_is_given(
     assert not log_in(url, Login.WORKER, "another")
     assert not log_in(url, Login.PARSER, password)
     found = role_statuses(url)
-    assert all(it.present and it.may_log_in and not it.powerful for it in found.values())
-    assert [it.login for it in found.values() if it.has_password] == [Login.WORKER]
+    assert all(
+        status.present and status.may_log_in and not status.powerful for status in found.values()
+    )
+    assert [status.login for status in found.values() if status.has_password] == [Login.WORKER]
 
 
 def test_a_password_is_changed_by_the_next_upgrade_and_kept_without_one(
@@ -165,7 +167,7 @@ def test_an_owner_who_may_not_make_roles_is_told_what_is_missing(
     assert "CREATE ROLE headway_parser LOGIN; CREATE ROLE headway_readonly LOGIN;" in record.message
     with engine_of(url) as engine, engine.connect() as conn:
         assert guards.outdated(conn) == []
-        assert not any(it.present for it in roles.statuses(conn))
+        assert not any(status.present for status in roles.statuses(conn))
 
 
 def test_roles_that_an_administrator_made_get_their_grants(
@@ -180,7 +182,7 @@ def test_roles_that_an_administrator_made_get_their_grants(
 
     with engine_of(url) as engine, engine.connect() as conn:
         assert grants.installed(conn) == grants.expected()
-        assert {it.has_password for it in roles.statuses(conn)} == {None}
+        assert {status.has_password for status in roles.statuses(conn)} == {None}
     assert log_in(url, Login.USER, "of-the-administrator")
     told = [record.message for record in caplog.records]
     assert [message for message in told if "The password of the role headway_user" in message]

@@ -204,7 +204,7 @@ def test_no_other_login_reads_or_changes_the_tables(
     assert code(caught.value) in (REFUSED, "25006")
 
 
-@pytest.mark.parametrize("login", [it for it in Login if it is not Login.WORKER])
+@pytest.mark.parametrize("login", [name for name in Login if name is not Login.WORKER])
 def test_no_other_login_may_call_the_function(database_url: str, login: Login) -> None:
     with bare_connection(database_url, login) as conn, pytest.raises(DBAPIError) as caught:
         conn.exec_driver_sql("SELECT headway_secret('', '', 0, 0, NULL)")

@@ -244,7 +244,7 @@ def test_a_move_passes_if_the_tables_of_moves_have_it(engine: Engine, guard: Gua
                 assert passed == legal, who
 
 
-@pytest.mark.parametrize("guard", [it for it in GUARDS if it.creators], ids=lambda it: it.table)
+@pytest.mark.parametrize("guard", [one for one in GUARDS if one.creators], ids=lambda it: it.table)
 def test_a_row_begins_in_an_initial_state(engine: Engine, guard: Guard) -> None:
     with engine.begin() as conn:
         conn.execute(WITHOUT_FOREIGN_KEYS)

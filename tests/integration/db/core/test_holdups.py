@@ -138,7 +138,7 @@ def test_a_migration_that_a_deadlock_ends_names_who_held_it_up(
 
 
 @pytest.mark.regression
-@pytest.mark.parametrize("login", [it for it in Login if it is not Login.SCHEDULER])
+@pytest.mark.parametrize("login", [name for name in Login if name is not Login.SCHEDULER])
 def test_no_other_role_holds_up_a_scheduler_that_starts(
     engine: Engine, database_url: str, login: Login
 ) -> None:

@@ -76,7 +76,7 @@ def test_it_waits_for_the_server_and_for_the_migration(empty_url: str, tmp_path:
     assert process.returncode == 0, log.read_text()
     assert said == f"The database answers and has schema {migrate.head()}.\n"
     lines = log.read_text().splitlines()
-    assert [("action=wait" in it) for it in lines] == [True, True], lines
+    assert [("action=wait" in line) for line in lines] == [True, True], lines
 
 
 def test_after_the_timeout_it_says_what_to_do(empty_url: str, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_two_workers_claim_each_callback_once(
         theirs = claim(engine, other)
 
     assert (len(mine), len(theirs)) == (3, 1)
-    assert not {it.key.id for it in mine} & {it.key.id for it in theirs}
+    assert not {callback.key.id for callback in mine} & {callback.key.id for callback in theirs}
 
 
 def test_a_callback_is_for_workers_of_its_tasks_queue_and_one_of_a_run_for_all(
@@ -129,11 +129,11 @@ def test_a_callback_is_for_workers_of_its_tasks_queue_and_one_of_a_run_for_all(
 
     with engine.connect() as conn:
         assert callback_claims.due(conn, ["gpu"]).callbacks
-    assert [it.task_id for it in claim(engine, worker, queue="gpu")] == [None]
+    assert [callback.task_id for callback in claim(engine, worker, queue="gpu")] == [None]
     with engine.connect() as conn:
         assert not callback_claims.due(conn, ["gpu"]).callbacks
         assert callback_claims.due(conn, [DEFAULT_QUEUE]).callbacks
-    assert [it.task_id for it in claim(engine, worker)] == ["work"]
+    assert [callback.task_id for callback in claim(engine, worker)] == ["work"]
 
 
 @pytest.mark.parametrize("state", [DONE, FAILED])
@@ -148,7 +148,7 @@ def test_it_ends_once_and_is_told_of_twice_at_most(
 
     [row] = rows(engine)
     assert (row.state, row.error) == (state, "no luck" if state is FAILED else None)
-    [told] = [it for it in events(engine) if it.action.startswith("callback.")]
+    [told] = [event for event in events(engine) if event.action.startswith("callback.")]
     assert (told.action, told.task_id) == (f"callback.{state}", "work")
     assert told.details["callback"] == queued
 

@@ -44,7 +44,9 @@ def lose(engine: Engine) -> list[LostAttempt]:
     """Take over every attempt whose lease has run out, as the scheduler does."""
     with engine.begin() as conn:
         lost = lost_attempts.take_expired(conn, 0, 10)
-        lost_attempts.end_lost(conn, [(it, after_loss(it.losses, it.on_lost)) for it in lost])
+        lost_attempts.end_lost(
+            conn, [(attempt, after_loss(attempt.losses, attempt.on_lost)) for attempt in lost]
+        )
     return lost
 
 
@@ -161,7 +163,7 @@ def test_a_renewal_that_comes_too_late_waits_and_is_refused(
         lost = lost_attempts.take_expired(scheduler, -HOUR, 10)
         with in_background(lambda: renew(engine, key)) as renewal:
             wait_until_blocked(engine)
-            lost_attempts.end_lost(scheduler, [(it, after_loss(1)) for it in lost])
+            lost_attempts.end_lost(scheduler, [(attempt, after_loss(1)) for attempt in lost])
             scheduler.commit()
             assert renewal.result() == {}
 

@@ -46,7 +46,11 @@ def known(engine: Engine) -> list[tuple[object, object]]:
     """What is known of each attempt, if anything is."""
     with engine.connect() as conn:
         found = task_views.progress(conn, "etl", RUN)
-    return [(it.progress, it.figures) for it in found if it.progress or it.figures]
+    return [
+        (progress.progress, progress.figures)
+        for progress in found
+        if progress.progress or progress.figures
+    ]
 
 
 def test_progress_and_figures_are_kept_side_by_side(engine: Engine, keys: list[AttemptKey]) -> None:
@@ -184,7 +188,7 @@ def test_what_was_before_a_clear_is_called_off_and_what_came_since_is_not(engine
     with engine.begin() as conn:
         clear_tasks(conn, "etl", RUN, Selection(()), Author("user:ann", "late data"))
     last = retried(engine, [first.task_instance_id])
-    assert [it.is_called_off for it in found_by(engine, last)] == [True]
+    assert [attempt.is_called_off for attempt in found_by(engine, last)] == [True]
 
     for outcome in (Outcome.LOST, Outcome.FAILED, Outcome.TIMED_OUT):
         with engine.begin() as conn:
@@ -192,4 +196,9 @@ def test_what_was_before_a_clear_is_called_off_and_what_came_since_is_not(engine
         seed.report(engine, [last.key], outcome, RETRY)
         last = retried(engine, [first.task_instance_id])
 
-    assert [it.is_called_off for it in found_by(engine, last)] == [True, False, False, False]
+    assert [attempt.is_called_off for attempt in found_by(engine, last)] == [
+        True,
+        False,
+        False,
+        False,
+    ]

@@ -163,7 +163,7 @@ def test_several_files_are_stored_at_once(engine: Engine, me: Identity) -> None:
     assert owners(engine) == {"etl": "a.py", "other": "b.py"}
     assert errors(engine) == {"c.py": "bad"}
     assert versions(engine) == [("etl", 1), ("other", 1)]
-    assert [published[it.file].changed for it in two] == [True, True]
+    assert [published[stored.file].changed for stored in two] == [True, True]
 
 
 def test_of_two_files_that_are_stored_at_once_the_first_keeps_a_dag_id(

@@ -89,7 +89,7 @@ def test_a_run_that_was_asked_for_after_the_parse_began_waits_for_another(
     assert pin(engine, list(seen.run_ids)) == 1
 
     assert list(pinned(engine)) == before
-    assert [it.run_ids for it in wanted(engine)] == [(after,)]
+    assert [parse.run_ids for parse in wanted(engine)] == [(after,)]
 
 
 def test_a_run_is_pinned_once(engine: Engine, replica: Replica) -> None:
@@ -150,7 +150,7 @@ def test_a_dag_that_starts_no_runs_is_parsed_for_when_it_may_again(
 
     with engine.begin() as conn:
         conn.execute(text(f"UPDATE dag SET {back}"))
-    assert [it.run_ids for it in wanted(engine)] == [tuple(ids)]
+    assert [parse.run_ids for parse in wanted(engine)] == [tuple(ids)]
     assert pin(engine, ids) == 1
 
 

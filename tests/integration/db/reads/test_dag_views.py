@@ -86,21 +86,21 @@ def test_each_dag_is_listed_with_the_problems_of_its_file(engine: Engine) -> Non
     warned = DagFileView("main", "etl.py", None, "ahem")
     empty = DagFileView("main", "empty.py", "not at all", None)
     well = DagFileView("main", "well.py", None, None)
-    assert [(it.dag and it.dag.dag_id, it.file) for it in found.entries] == [
+    assert [(dag.dag and dag.dag.dag_id, dag.file) for dag in found.entries] == [
         ("broken", broken),
         ("well", well),
         (None, empty),
         (None, warned),
     ]
-    assert [(it.dag and it.dag.dag_id, it.file) for it in with_inactive.entries] == [
+    assert [(dag.dag and dag.dag.dag_id, dag.file) for dag in with_inactive.entries] == [
         ("broken", broken),
         ("etl", warned),
         ("well", well),
         (None, empty),
     ]
     assert [dag.dag_id for dag in found.dags] == ["broken", "well"]
-    assert [it.relative_path for it in found.errors] == ["broken.py", "empty.py"]
-    assert [it.relative_path for it in found.warnings] == ["broken.py", "etl.py"]
+    assert [problem.relative_path for problem in found.errors] == ["broken.py", "empty.py"]
+    assert [problem.relative_path for problem in found.warnings] == ["broken.py", "etl.py"]
 
 
 def test_a_run_that_has_ended_does_not_count_as_running(engine: Engine) -> None:

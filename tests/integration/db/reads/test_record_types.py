@@ -111,7 +111,7 @@ def wrong(record: Any) -> list[str]:
         if not fits(value, hints[field.name]):
             found.append(f"{type(record).__name__}.{field.name}: {value!r}")
         inner = value if isinstance(value, list) else [value]
-        found += [each for it in inner if is_dataclass(it) for each in wrong(it)]
+        found += [each for record in inner if is_dataclass(record) for each in wrong(record)]
     return found
 
 
@@ -121,7 +121,7 @@ def test_records_have_the_types_that_they_say(everything: Engine, read: str) -> 
         records = list(READS[read](conn))
 
     assert records
-    assert [it for record in records for it in wrong(record)] == []
+    assert [problem for record in records for problem in wrong(record)] == []
 
 
 def test_a_wrong_type_would_be_found(everything: Engine) -> None:

@@ -62,7 +62,9 @@ def test_each_task_has_its_own_attempts_the_first_one_first(engine: Engine) -> N
         conn.execute(again, {"task": first.task_instance_id})
         histories = task_views.histories(conn, "etl", RUN)
 
-    assert [(it.task.task_id, [its.attempt for its in it.attempts]) for it in histories] == [
+    assert [
+        (history.task.task_id, [its.attempt for its in history.attempts]) for history in histories
+    ] == [
         ("t0", [1, 2]),
         ("t1", [1]),
     ]
@@ -72,7 +74,7 @@ def test_each_task_has_its_own_attempts_the_first_one_first(engine: Engine) -> N
         *(Phase.QUEUED, None),
     )
     assert histories[0].last is queued
-    assert {it.task_id for it in histories[1].attempts} == {"t1"}
+    assert {attempt.task_id for attempt in histories[1].attempts} == {"t1"}
     assert second.task_instance_id != first.task_instance_id
 
 
@@ -93,9 +95,9 @@ def test_progress_is_that_of_the_current_attempt(engine: Engine) -> None:
         spark_work.save(conn, [SparkNews(key=key, progress=half) for key in keys])
         conn.execute(text("UPDATE task_instance SET attempt = 2 WHERE task_id = 't1'"))
         found = task_views.progress(conn, "etl", RUN)
-        [_, [earlier]] = [it.attempts for it in task_views.histories(conn, "etl", RUN)]
+        [_, [earlier]] = [history.attempts for history in task_views.histories(conn, "etl", RUN)]
 
-    assert [(it.task.name, it.progress, it.figures) for it in found] == [
+    assert [(progress.task.name, progress.progress, progress.figures) for progress in found] == [
         ("t0", half.to_frame(), None),
         ("t1", None, None),
     ]

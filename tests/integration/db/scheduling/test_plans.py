@@ -152,7 +152,9 @@ def tell(engine: Engine, worker: Identity, claimed: Sequence[attempts.Claimed]) 
     """Say that a worker is alive, and how far what its attempts do in Spark is."""
     with engine.begin() as conn:
         processes.beat_worker(conn, worker, None)
-        spark_work.save(conn, [SparkNews(key=it.key, progress=SparkProgress()) for it in claimed])
+        spark_work.save(
+            conn, [SparkNews(key=attempt.key, progress=SparkProgress()) for attempt in claimed]
+        )
 
 
 def look(engine: Engine) -> None:
@@ -164,19 +166,19 @@ def look(engine: Engine) -> None:
 def parse(engine: Engine) -> None:
     """Pin the runs that wait for it."""
     with engine.begin() as conn:
-        for it in pins.wanted(conn, "main"):
-            pins.pin(conn, it.run_ids, "parser:1", "a test")
+        for wanted in pins.wanted(conn, "main"):
+            pins.pin(conn, wanted.run_ids, "parser:1", "a test")
 
 
 def let_end(engine: Engine, claimed: Sequence[attempts.Claimed]) -> None:
     """Renew the leases on attempts, and report: most well, one failed, one to be tried again."""
-    keys = [it.key for it in claimed]
+    keys = [attempt.key for attempt in claimed]
     with engine.begin() as conn:
         leases.renew(conn, keys, 30)
         prior_runs.last_success(conn, claimed[-1].dag_run_id)
-        for it in claimed:
-            if it.task_id == "list":
-                xcoms.push(conn, it.key, "return_value", list(range(len(keys))))
+        for attempt in claimed:
+            if attempt.task_id == "list":
+                xcoms.push(conn, attempt.key, "return_value", list(range(len(keys))))
     seed.report(engine, keys[2:])
     seed.report(engine, keys[:1], Outcome.FAILED, Next(TaskState.FAILED))
     seed.report(engine, keys[1:2], Outcome.FAILED, Next(TaskState.UP_FOR_RETRY, timedelta(0)))
@@ -272,7 +274,7 @@ def test_no_more_is_touched_than_there_is_to_do(beside_history: list[QueryPlan])
     """Some hundred task instances move; ten thousand runs of each DAG are in the way."""
     found = [(plan.statement, plan.kept, plan.rows, plan.blocks) for plan in beside_history]
 
-    assert [it for it in found if it[2] > 5000 or it[3] > 5000] == []
+    assert [row for row in found if row[2] > 5000 or row[3] > 5000] == []
     last = {(statement, kept): blocks for statement, kept, _, blocks in found}
     assert {name: blocks for name, blocks in last.items() if blocks > 1500} == {}
 
@@ -312,7 +314,7 @@ def test_runs_that_the_statistics_know_nothing_of_are_started_one_by_one(
         while start_runs(replica, MUCH_LATER):
             pass
         queue_tasks(replica, DEFAULT_POOL, NOW)
-        seed.report(engine, [it.key for it in seed.claim(engine, worker, limit=10_000)])
+        seed.report(engine, [attempt.key for attempt in seed.claim(engine, worker, limit=10_000)])
         while schedule_tasks(replica, NOW).runs:
             pass
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:

@@ -89,7 +89,7 @@ def wake_all(storm: Storm) -> None:
 
 def start_behind_a_full_dag(storm: Storm) -> None:
     """Have all runs started, behind many tasks of a DAG that has a place for one."""
-    full = [replace(it, priority_weight=99) for it in seed.wide(BLOCKED, "full").tasks]
+    full = [replace(task, priority_weight=99) for task in seed.wide(BLOCKED, "full").tasks]
     if storm.dags == FEW:
         spec = replace(seed.dag(*full, dag_id="full"), max_active_tasks=1)
         seed.scheduled(storm.engine, spec)
@@ -100,7 +100,7 @@ def start_behind_a_full_dag(storm: Storm) -> None:
 def start_behind_a_narrow_dag(storm: Storm) -> None:
     """Have all runs started, behind many tasks of a DAG that has one place, and it is free."""
     if storm.dags == FEW:
-        tasks = [replace(it, priority_weight=99) for it in seed.wide(BLOCKED, "narrow").tasks]
+        tasks = [replace(task, priority_weight=99) for task in seed.wide(BLOCKED, "narrow").tasks]
         spec = replace(seed.dag(*tasks, dag_id="narrow"), max_active_tasks=1)
         seed.scheduled(storm.engine, spec)
     start_all(storm)
@@ -110,8 +110,8 @@ def start_behind_another_queue(storm: Storm) -> None:
     """Have all runs started, behind many tasks of a queue of which each worker has enough."""
     if storm.dags == FEW:
         tasks = [
-            replace(it, priority_weight=99, queue="other")
-            for it in seed.wide(2 * HEAD, "elsewhere").tasks
+            replace(task, priority_weight=99, queue="other")
+            for task in seed.wide(2 * HEAD, "elsewhere").tasks
         ]
         seed.scheduled(storm.engine, seed.dag(*tasks, dag_id="elsewhere"))
     start_all(storm)
@@ -121,7 +121,7 @@ def let_end(storm: Storm) -> None:
     """End what is queued: it is live, and is counted, but does not wait."""
     worker = seed.register(storm.engine, "worker")
     claimed = seed.claim(storm.engine, worker, limit=TAKEN + 1)
-    seed.report(storm.engine, [it.key for it in claimed if it.dag_id != "full"])
+    seed.report(storm.engine, [attempt.key for attempt in claimed if attempt.dag_id != "full"])
 
 
 def nothing(_storm: Storm) -> None:

@@ -105,7 +105,10 @@ def test_a_queued_task_whose_workers_are_full(engine: Engine) -> None:
         "The end of 2 tasks there, or another worker: "
         "`HEADWAY_WORKER_QUEUES=default headway worker`."
     )
-    assert [(it.task_id, it.worker) for it in found.held_by] == [("t0", "host"), ("t1", "host")]
+    assert [(holder.task_id, holder.worker) for holder in found.held_by] == [
+        ("t0", "host"),
+        ("t1", "host"),
+    ]
 
     assert ask(engine, "t2").reason is Reason.WORKERS_FULL
     seed.report(engine, [first.key])

@@ -195,7 +195,9 @@ def test_a_pool_that_is_full(engine: Engine, replica: Replica) -> None:
 
     assert found.reason is Reason.POOL
     assert found.sentence == "It takes 1 slot of the pool small, and 0 of its 3 are free."
-    assert [(it.run_id, it.task_id, it.state, it.slots) for it in found.held_by] == [
+    assert [
+        (holder.run_id, holder.task_id, holder.state, holder.slots) for holder in found.held_by
+    ] == [
         (RUN, "t0", "queued", 1),
         (RUN, "t1", "queued", 1),
         (RUN, "t2", "queued", 1),
@@ -243,7 +245,7 @@ def test_a_pool_whose_slots_deferred_tasks_hold(engine: Engine, replica: Replica
     found = ask(engine, "work", dag_id="other")
 
     assert found.reason is Reason.POOL
-    assert [(it.dag_id, it.state) for it in found.held_by] == [("etl", "deferred")]
+    assert [(holder.dag_id, holder.state) for holder in found.held_by] == [("etl", "deferred")]
     assert queue(replica, "small") == []
 
 
@@ -257,7 +259,7 @@ def test_max_active_tasks(engine: Engine, replica: Replica) -> None:
     assert found.reason is Reason.MAX_ACTIVE_TASKS
     assert found.sentence == "etl has 2 active tasks, and max_active_tasks allows 2."
     assert found.change == "The end of one of these, or a higher max_active_tasks in etl.py."
-    assert [it.task_id for it in found.held_by] == ["t0", "t1"]
+    assert [holder.task_id for holder in found.held_by] == ["t0", "t1"]
     assert queue(replica) == []
 
     seed.store(engine, replace(spec, max_active_tasks=3))
@@ -289,7 +291,7 @@ def test_max_active_tasks_per_dagrun(engine: Engine, replica: Replica) -> None:
     assert found.reason is Reason.MAX_ACTIVE_TASKS_PER_DAGRUN
     assert found.sentence == "Its run has 1 active task, and max_active_tasks_per_dagrun allows 1."
     assert "in etl.py, for runs that are created from then on" in found.change
-    assert [it.run_id for it in found.held_by] == [RUN]
+    assert [holder.run_id for holder in found.held_by] == [RUN]
     assert queue(replica) == []
 
     with engine.begin() as conn:  # of the two runs that hold a place each, this one's
@@ -316,7 +318,7 @@ def test_max_active_tis_per_dag(engine: Engine, replica: Replica) -> None:
     assert found.sentence == (
         "work has, in all runs of etl, 1 active instance, and max_active_tis_per_dag allows 1."
     )
-    assert [it.run_id for it in found.held_by] == [RUN]
+    assert [holder.run_id for holder in found.held_by] == [RUN]
     assert queue(replica) == []
 
     end_one(engine)
@@ -347,7 +349,7 @@ def test_max_active_tis_per_dagrun(engine: Engine, replica: Replica) -> None:
     assert found.sentence == (
         "work has in its run 1 active instance, and max_active_tis_per_dagrun allows 1."
     )
-    assert [(it.run_id, it.name) for it in found.held_by] == [(RUN, "work[0]")]
+    assert [(holder.run_id, holder.name) for holder in found.held_by] == [(RUN, "work[0]")]
     assert found.facts[0] == (
         "work has 2 instances (1 queued, 1 scheduled); this is about work[1]."
     )
@@ -388,7 +390,7 @@ def test_a_queue_whose_workers_have_enough(engine: Engine) -> None:
         "The queue default has 3 tasks queued or running, and its workers are given 3 at most, "
         "3 times as many as they have slots."
     )
-    assert [it.task_id for it in found.held_by] == ["t0", "t1", "t2"]
+    assert [holder.task_id for holder in found.held_by] == ["t0", "t1", "t2"]
     assert queue(replica) == []
 
     seed.register(engine, "worker")
@@ -410,7 +412,7 @@ def test_the_parallelism_of_every_scheduler(engine: Engine) -> None:
         "Every live scheduler has as many tasks queued or running as its parallelism allows: "
         f"scheduler {first} (pid 1 on host) 1 of 1 and scheduler {second} (pid 1 on host) 1 of 1."
     )
-    assert [it.task_id for it in found.held_by] == ["t0", "t1"]
+    assert [holder.task_id for holder in found.held_by] == ["t0", "t1"]
     assert queue(one) == queue(two) == []
 
     third = Replica(engine, seed.register(engine), settings)
@@ -441,7 +443,7 @@ def test_others_before_it_in_the_line_take_what_is_left(engine: Engine, replica:
         "small, 2 slots, goes to 2 tasks before it."
     )
     assert found.change == "Its turn, or more of the pool small."
-    assert [(it.task_id, it.state) for it in found.held_by] == [
+    assert [(holder.task_id, holder.state) for holder in found.held_by] == [
         ("t0", "scheduled"),
         ("t1", "scheduled"),
     ]

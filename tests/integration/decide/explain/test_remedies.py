@@ -441,11 +441,11 @@ def test_every_reason_with_a_command_is_tried() -> None:
         for call in ast.walk(ast.parse(file.read_text())):
             if not isinstance(call, ast.Call) or ast.unparse(call.func) != "Explanation":
                 continue
-            given = {it.arg: ast.unparse(it.value) for it in call.keywords}
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
             if re.search(r"command\(|_clear\(|headway|START_A|start\b", given["change"]):
                 with_command |= set(re.findall(r"Reason\.(\w+)", given["reason"]))
 
-    missing = with_command - {it.name for it in SCENARIOS.values()} - UNREACHABLE
+    missing = with_command - {reason.name for reason in SCENARIOS.values()} - UNREACHABLE
     assert missing == set()
     assert len(with_command) > 15
 

@@ -115,7 +115,7 @@ def test_max_active_runs(engine: Engine, replica: Replica) -> None:
 
     assert found.reason is Reason.MAX_ACTIVE_RUNS
     assert found.sentence == "etl has 2 active runs, and its max_active_runs allows 2."
-    assert [(it.run_id, it.task_id, it.state) for it in found.held_by] == [
+    assert [(holder.run_id, holder.task_id, holder.state) for holder in found.held_by] == [
         (run_id(0), None, "running"),
         (run_id(1), None, "running"),
     ]
@@ -165,7 +165,7 @@ def test_the_runs_of_a_backfill(engine: Engine, replica: Replica) -> None:
         f"Backfill {backfill} has 1 active run, and its max_active_runs allows 1."
     )
     assert found.change == "The end of one of these runs."
-    assert [it.run_id for it in found.held_by] == [f"backfill__{seed.START.isoformat()}"]
+    assert [holder.run_id for holder in found.held_by] == [f"backfill__{seed.START.isoformat()}"]
     assert start_runs(replica, LATER) == 0
 
     with engine.begin() as conn:
@@ -342,7 +342,7 @@ def test_a_run_that_unfinished_ones_keep_from_being_created(
         "There is no such run yet: etl has 2 unfinished runs of its schedule, and its "
         "max_active_runs allows 2."
     )
-    assert [it.run_id for it in found.held_by] == [run_id(0), run_id(1)]
+    assert [holder.run_id for holder in found.held_by] == [run_id(0), run_id(1)]
     assert create_runs(replica, LATER) == 0
 
     seed.store(engine, replace(spec, max_active_runs=3))

@@ -86,7 +86,7 @@ def test_a_task_whose_upstream_is_running(engine: Engine, replica: Replica) -> N
     assert found.reason is Reason.UPSTREAM
     assert found.sentence == "It waits for extract (running)."
     assert found.change == "The end of it."
-    assert [(it.task_id, it.state) for it in found.held_by] == [("extract", "running")]
+    assert [(holder.task_id, holder.state) for holder in found.held_by] == [("extract", "running")]
     assert found.facts == ()
     assert found.because is not None
     assert found.because.reason is Reason.RUNNING
@@ -220,7 +220,10 @@ def test_a_trigger_rule_that_cannot_hold_any_more(engine: Engine, replica: Repli
     assert found.change == (
         f"Clear what is above it, with all below: `headway tasks clear etl {RUN} a b --yes`."
     )
-    assert [(it.task_id, it.state) for it in found.held_by] == [("a", "failed"), ("b", "failed")]
+    assert [(holder.task_id, holder.state) for holder in found.held_by] == [
+        ("a", "failed"),
+        ("b", "failed"),
+    ]
     assert found.facts[0].startswith("It has ended as upstream_failed at ")
 
 
@@ -258,7 +261,7 @@ def test_a_task_that_another_chose_not_to_run(engine: Engine, replica: Replica) 
     found = ask(engine, "left")
     assert found.reason is Reason.NOT_CHOSEN
     assert found.sentence == "branch above it chose not to run it."
-    assert [it.task_id for it in found.held_by] == ["branch"]
+    assert [holder.task_id for holder in found.held_by] == ["branch"]
 
 
 def test_a_task_that_skipped_itself_is_not_explained_by_its_rule(
@@ -293,7 +296,7 @@ def test_a_task_whose_past_has_not_ended(engine: Engine, replica: Replica) -> No
         f"It depends on its past: in the run before, {RUN}, work is scheduled."
     )
     assert found.change == "Its end there, as success or skipped."
-    assert [(it.run_id, it.state) for it in found.held_by] == [(RUN, "scheduled")]
+    assert [(holder.run_id, holder.state) for holder in found.held_by] == [(RUN, "scheduled")]
     assert found.because is not None
     assert found.because.subject == ("etl", RUN, "work", -1, "scheduled")
     assert found.because.reason is Reason.ADMITTED_NEXT
@@ -459,6 +462,6 @@ def test_a_task_that_the_version_of_the_run_lacks_is_removed(
     go_on(replica)
     told.append(ask(engine, "b"))
 
-    for it in told:
-        assert "the run has version 2 of etl, which does not have this task" in it.sentence
+    for explanation in told:
+        assert "the run has version 2 of etl, which does not have this task" in explanation.sentence
     assert seed.task_states(engine)["b"] == "removed"

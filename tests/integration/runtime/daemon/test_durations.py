@@ -43,7 +43,9 @@ def lose(engine: Engine) -> None:
     with engine.begin() as conn:
         conn.execute(EXPIRE)
         lost = lost_attempts.take_expired(conn, 0, 10)
-        lost_attempts.end_lost(conn, [(it, after_loss(5, it.on_lost)) for it in lost])
+        lost_attempts.end_lost(
+            conn, [(attempt, after_loss(5, attempt.on_lost)) for attempt in lost]
+        )
 
 
 def mark(engine: Engine) -> None:

@@ -55,7 +55,7 @@ def test_pools_are_measured(engine: Engine) -> None:
     measure(engine)
 
     slots = {"total": 3, "queued": 3, "free": 0, "running": 0, "scheduled": 2, "deferred": 0}
-    assert {it: value(scheduler.POOL_SLOTS, "small", it) for it in slots} == slots
+    assert {slot: value(scheduler.POOL_SLOTS, "small", slot) for slot in slots} == slots
     assert value(scheduler.POOL_STARVING, "small") == 2
     assert value(scheduler.POOL_STARVING, "default_pool") == 0
     assert value(scheduler.QUEUE_DEPTH, "small") == 2

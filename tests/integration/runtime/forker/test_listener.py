@@ -76,7 +76,7 @@ def test_it_serves_one_supervisor_after_the_other(program: Program, path: Path) 
 
 
 def children(program: Program) -> list[int]:
-    return [it.pid for it in psutil.Process(program.pid).children()]
+    return [process.pid for process in psutil.Process(program.pid).children()]
 
 
 def test_it_tells_whether_it_answers_and_forks_nothing_for_that(

@@ -240,7 +240,7 @@ def test_running_attempts_are_taken_over_and_go_on(
     adopt(me)
 
     assert owners(engine) == [me.me.id] * 3
-    keys = [it.key for it in claimed]
+    keys = [attempt.key for attempt in claimed]
     assert seed.report(engine, keys) == set(keys)
 
 
@@ -340,7 +340,7 @@ def test_a_charge_that_somebody_has_locked_is_taken_over_later(
     engine: Engine, me: Replica, dead: Identity
 ) -> None:
     """Adoption waits for nobody."""
-    keys = [it.key for it in seed.claim(engine, alive(engine, "worker"))]
+    keys = [attempt.key for attempt in seed.claim(engine, alive(engine, "worker"))]
     told = [attempts.Report(key=keys[0], outcome=Outcome.SUCCESS, following=seed.SUCCESS)]
     with engine.connect() as worker:
         attempts.report(worker, told)

@@ -103,7 +103,7 @@ def test_on_every_way_into_the_line_the_place_is_exact(
     replica, worker = new_replica(priority_aging=aging), seed.register(engine, "worker")
     a, b = seed.task("a"), seed.task("b", "a")
     many = replace(seed.task("c"), mapped_over=(MapInput(argument="n", length=2),))
-    tasks = [replace(it, priority_weight=weight, weight_rule=ABSOLUTE) for it in (a, b, many)]
+    tasks = [replace(task, priority_weight=weight, weight_rule=ABSOLUTE) for task in (a, b, many)]
     seed.create_runs(engine, seed.store(engine, seed.dag(*tasks)), [0])
 
     start_runs(replica, NOW)
@@ -111,8 +111,8 @@ def test_on_every_way_into_the_line_the_place_is_exact(
     assert len(queue_tasks(replica, DEFAULT_POOL, NOW).task_ids) == 3
     claimed = seed.claim(engine, worker)
     again = Next(TaskState.UP_FOR_RETRY, timedelta(0))
-    seed.report(engine, [it.key for it in claimed if it.task_id == "a"])
-    retried = [it.key for it in claimed if it.map_index == 1]
+    seed.report(engine, [attempt.key for attempt in claimed if attempt.task_id == "a"])
+    retried = [attempt.key for attempt in claimed if attempt.map_index == 1]
     seed.report(engine, retried, Outcome.FAILED, again)
     schedule_tasks(replica, NOW)
     schedule_retries(replica, NOW + 100_000 * seed.DAY)
@@ -161,4 +161,4 @@ def test_workers_take_what_is_queued_in_the_same_order(
 
     claimed = seed.claim(engine, worker)
 
-    assert [it.dag_id for it in claimed] == ["p5", "p1", "p9"]
+    assert [attempt.dag_id for attempt in claimed] == ["p5", "p1", "p9"]

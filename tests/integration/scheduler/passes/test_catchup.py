@@ -78,7 +78,7 @@ def spans(engine: Engine) -> list[tuple[int, int]]:
     """Return the days that each run is about, from the first to where the last ends."""
     found = text("SELECT interval_start, interval_end FROM dag_run ORDER BY schedule_date")
     with engine.connect() as conn:
-        return [tuple((it - seed.START).days for it in row) for row in conn.execute(found)]
+        return [tuple((moment - seed.START).days for moment in row) for row in conn.execute(found)]
 
 
 def records(engine: Engine, dag_id: str = "%") -> list[tuple[int, int, str, str | None]]:
@@ -457,7 +457,7 @@ def test_a_rollup_of_a_schedule_of_every_second_writes_one_record(
     with engine.connect() as conn:
         found = text("SELECT interval_start, interval_end FROM dag_run")
         assert [tuple(row) for row in conn.execute(found)] == [(at(0), at(1 / 24))]
-    assert [it[2:] for it in records(engine)] == [("rollup", run_id(0))]
+    assert [record[2:] for record in records(engine)] == [("rollup", run_id(0))]
     assert journal(engine) == [("run.rollup", run_id(0), {"intervals": 3600})]
     half = at(0.5 / 24)
     wanted = ExplainRequest("etl", f"scheduled__{half.isoformat()}", "work")
@@ -469,7 +469,7 @@ def test_a_rollup_of_a_schedule_of_every_second_writes_one_record(
             for n in range(3)
         ]
         there = backfill_plans.existing(conn, "etl", infos)
-    assert {it.schedule_date for it in there} >= {info.run_after for info in infos}
+    assert {run.schedule_date for run in there} >= {info.run_after for info in infos}
 
 
 @pytest.mark.regression
@@ -484,8 +484,8 @@ def test_a_backfill_finds_each_time_that_a_rollup_covers(engine: Engine, replica
     with engine.connect() as conn:
         there = backfill_plans.existing(conn, "etl", asked)
 
-    assert {it.schedule_date for it in there} == {at(3 / 24), at(4 / 24), at(0.5)}
-    assert {it.run_id for it in there} == {run_id(0)}
+    assert {run.schedule_date for run in there} == {at(3 / 24), at(4 / 24), at(0.5)}
+    assert {run.run_id for run in there} == {run_id(0)}
 
 
 def test_what_catchup_has_left_out_is_explained(engine: Engine, replica: Replica) -> None:
@@ -536,7 +536,7 @@ def test_a_rollup_is_divided_by_a_backfill(engine: Engine, replica: Replica) -> 
     create(replica, 6)
 
     assert spans(engine) == [(0, 2), (2, 3), (3, 6)]
-    assert [it[:2] for it in records(engine)] == [(0, 2), (3, 6)]
+    assert [record[:2] for record in records(engine)] == [(0, 2), (3, 6)]
 
 
 def test_a_rollup_that_something_stands_in_the_way_of_is_left_out_with_a_record(
@@ -572,8 +572,8 @@ def test_what_stands_in_the_way_of_one_dags_rollup_is_in_that_of_no_other(
     counts = text("SELECT dag_id, count(*) FROM dag_run GROUP BY dag_id ORDER BY dag_id")
     with engine.connect() as conn:
         assert [tuple(row) for row in conn.execute(counts)] == [("etl", 1), ("other", 1)]
-    assert [it[2] for it in records(engine, "etl")] == ["conflict"]
-    assert [it[:3] for it in records(engine, "other")] == [(0, 4, "rollup")]
+    assert [record[2] for record in records(engine, "etl")] == ["conflict"]
+    assert [record[:3] for record in records(engine, "other")] == [(0, 4, "rollup")]
 
 
 WEEKS: dict[str, JsonValue] = {"cron": "0 0 * * *", "timezone": "UTC", "interval": 7 * 86400.0}
@@ -621,7 +621,7 @@ def test_a_schedule_that_changes_decides_anew_about_what_it_finds_due(
     """)
     with engine.connect() as conn:
         found = [
-            tuple(int((it - at(3)).total_seconds() // 3600) for it in row)
+            tuple(int((moment - at(3)).total_seconds() // 3600) for moment in row)
             for row in conn.execute(hours, {"day": at(3)})
         ]
     assert found == expected

@@ -182,7 +182,7 @@ def test_the_latest_and_the_longest_overdue_have_their_turns(
 def test_dags_that_this_scheduler_cannot_read_are_left_to_another(
     engine: Engine, replica: Replica, planned: bool, readable: str
 ) -> None:
-    versions = {it: seed.store(engine, seed.dag(dag_id=it)) for it in "abcd"}
+    versions = {dag_id: seed.store(engine, seed.dag(dag_id=dag_id)) for dag_id in "abcd"}
     if planned:
         create(replica, day=0)
     others = [version for dag_id, version in versions.items() if dag_id != readable]

@@ -315,7 +315,7 @@ def test_the_commands_show_what_is_open_met_and_missed(
 
     def listed(*arguments: str) -> list[tuple[Any, ...]]:
         found = json.loads(say("deadlines", "list", *arguments, "-o", "json"))
-        return [(it["task_id"], it["state"], it["due_at"]) for it in found]
+        return [(row["task_id"], row["state"], row["due_at"]) for row in found]
 
     at = "2024-01-02T01:00:00Z"
     # Before any scheduler has looked: b has ended in time, the run starts its clock when it starts.

@@ -101,7 +101,7 @@ def test_instances_are_alike_in_all_that_decides_their_place(
 
 def test_what_is_below_waits_for_the_last_instance(engine: Engine, replica: Replica) -> None:
     start(engine, replica, [1, 2, 3])
-    first, second, third = (it.key for it in claim_all(engine))
+    first, second, third = (attempt.key for attempt in claim_all(engine))
 
     seed.report(engine, [first, third])
     settle(replica)
@@ -118,7 +118,7 @@ def test_what_is_below_waits_for_the_last_instance(engine: Engine, replica: Repl
 
 def test_one_instance_that_fails_fails_what_is_below(engine: Engine, replica: Replica) -> None:
     start(engine, replica, [1, 2, 3])
-    first, *others = (it.key for it in claim_all(engine))
+    first, *others = (attempt.key for attempt in claim_all(engine))
 
     seed.report(engine, [first], Outcome.FAILED, FAILED)
     seed.report(engine, others)
@@ -131,7 +131,7 @@ def test_one_instance_that_fails_fails_what_is_below(engine: Engine, replica: Re
 def test_a_rule_may_take_partial_failure(engine: Engine, replica: Replica) -> None:
     total = replace(TOTAL, trigger_rule=TriggerRule.ALL_DONE)
     start(engine, replica, [1, 2, 3], seed.dag(LIST, EACH, total))
-    first, *others = (it.key for it in claim_all(engine))
+    first, *others = (attempt.key for attempt in claim_all(engine))
 
     seed.report(engine, [first], Outcome.FAILED, FAILED)
     settle(replica)
@@ -223,9 +223,9 @@ def test_a_task_is_mapped_over_the_instances_of_another(engine: Engine, replica:
     start(engine, replica, [1, 2], seed.dag(LIST, EACH, again))
     claimed = claim_all(engine)
     with engine.begin() as conn:
-        for it in claimed:
-            xcoms.push(conn, it.key, "return_value", it.map_index)
-    seed.report(engine, [it.key for it in claimed])
+        for attempt in claimed:
+            xcoms.push(conn, attempt.key, "return_value", attempt.map_index)
+    seed.report(engine, [attempt.key for attempt in claimed])
 
     settle(replica)
 
@@ -236,7 +236,7 @@ def test_one_instance_that_is_cleared_runs_again_and_is_waited_for(
     engine: Engine, replica: Replica
 ) -> None:
     run = start(engine, replica, [1, 2, 3])
-    seed.report(engine, [it.key for it in claim_all(engine)])
+    seed.report(engine, [attempt.key for attempt in claim_all(engine)])
     clear = text("""
         WITH told AS (SELECT set_config('headway.actor', 'user:test', true))
         UPDATE task_instance SET state = 'none', ended_at = NULL FROM told

@@ -187,7 +187,7 @@ def test_a_flood_is_one_message_with_a_count(
     engine: Engine, replica: Replica, worker: Identity
 ) -> None:
     seed.queued(engine, having(seed.wide(500), OPS))
-    end(engine, [it.key for it in seed.claim(engine, worker, limit=500)])
+    end(engine, [attempt.key for attempt in seed.claim(engine, worker, limit=500)])
 
     assert [gather_notifications(replica), gather_notifications(replica)] == [500, 0]
 
@@ -322,7 +322,7 @@ def test_one_that_is_handed_back_has_not_been_tried(
     assert tell(engine, worker, sent.key, BACK)
 
     assert stored(engine) == [("queued", 0, None)]
-    assert [it.tries for it in claim(engine, worker)] == [1]
+    assert [notification.tries for notification in claim(engine, worker)] == [1]
 
 
 def test_workers_that_die_with_it_again_and_again_end_it(

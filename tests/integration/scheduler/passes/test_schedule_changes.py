@@ -67,7 +67,7 @@ def spans(engine: Engine, dag_id: str = "etl", kind: str = "scheduled") -> set[t
     """)
     with engine.connect() as conn:
         rows = conn.execute(found, {"dag": dag_id, "kind": kind}).all()
-    return {tuple((it - seed.START) / seed.DAY for it in row) for row in rows}
+    return {tuple((moment - seed.START) / seed.DAY for moment in row) for row in rows}
 
 
 def records(engine: Engine, dag_id: str = "etl") -> list[tuple[float, float, str]]:
@@ -77,7 +77,7 @@ def records(engine: Engine, dag_id: str = "etl") -> list[tuple[float, float, str
     """)
     with engine.connect() as conn:
         rows = conn.execute(found, {"dag": dag_id}).all()
-    days = [[(it - seed.START) / seed.DAY for it in row[:2]] for row in rows]
+    days = [[(moment - seed.START) / seed.DAY for moment in row[:2]] for row in rows]
     return [(first, end, row.reason) for (first, end), row in zip(days, rows, strict=True)]
 
 
@@ -97,11 +97,11 @@ def test_every_schedule_goes_on_as_every_other_one(engine: Engine, replica: Repl
         name = f"{old}-{new}"
         last = max(end for _, end in before[old, new])
         wanted = {
-            tuple((it - seed.START) / seed.DAY for it in (info.data_interval.start, end))
+            tuple((moment - seed.START) / seed.DAY for moment in (info.data_interval.start, end))
             for info in runs_between(KINDS[new], at(0), at(0), at(CHANGED + 9))
             if (end := info.data_interval.end) > at(last) and info.run_after <= at(CHANGED + 9)
         }
-        led_over = {it for it in wanted if it[0] < last and KINDS[new].partitions}
+        led_over = {interval for interval in wanted if interval[0] < last and KINDS[new].partitions}
         assert wanted, name
         assert wanted - led_over <= spans(engine, name), name
         assert records(engine, name) == [], name

@@ -136,7 +136,7 @@ def test_of_a_schedule_without_a_next_run_its_calendars_end_is_told(
 
     assert "has no further runs" in found.sentence
     assert found.facts == timetable.remarks
-    assert ["The calendar 'US' has data from" in it for it in found.facts] == (
+    assert ["The calendar 'US' has data from" in fact for fact in found.facts] == (
         [True] if isinstance(timetable, Workdays) else []
     )
 

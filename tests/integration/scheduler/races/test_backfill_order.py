@@ -71,7 +71,7 @@ def test_live_tasks_come_first_then_backfills_then_those_of_spare_slots(
     with engine.begin() as conn:
         worker = seed.register(engine, "worker")
         claimed = attempts.claim(conn, worker, [DEFAULT_QUEUE], 5, 30)
-    assert [it.key.task_instance_id for it in claimed] == [*live, past[0]]
+    assert [attempt.key.task_instance_id for attempt in claimed] == [*live, past[0]]
 
 
 def test_a_weight_is_a_share_of_the_pool(engine: Engine, replica: Replica) -> None:
@@ -94,7 +94,9 @@ def test_a_backfill_that_holds_nothing_may_take_one_task_whatever_its_slots(
     assert queue(replica) == past[:1]
     assert queue(replica) == []
 
-    seed.report(engine, [it.key for it in seed.claim(engine, seed.register(engine, "worker"))])
+    seed.report(
+        engine, [attempt.key for attempt in seed.claim(engine, seed.register(engine, "worker"))]
+    )
     assert queue(replica) == past[1:]
 
 

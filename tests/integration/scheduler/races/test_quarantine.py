@@ -148,7 +148,9 @@ def test_the_others_go_on_in_the_same_pass_and_it_is_told(
     assert (action, dag_id) == (f"{case.kind}.quarantine", "poison")
     assert (run_id is None) is (case.kind == "dag")
     assert error.startswith("InternalError: this is poison")
-    [logged] = [it for it in caplog.records if it.message.startswith("action=quarantine")]
+    [logged] = [
+        record for record in caplog.records if record.message.startswith("action=quarantine")
+    ]
     assert logged.levelno == logging.ERROR
     assert logged.exc_info is not None
 
@@ -165,7 +167,9 @@ def test_it_is_left_alone_for_a_while_and_then_tried_again(
 
     case.work(replica, NOW + ASIDE)
     assert done(engine, case) == {"good", "well", "poison"}
-    assert caplog.messages == [it for it in caplog.messages if not it.startswith("action=isolate")]
+    assert caplog.messages == [
+        message for message in caplog.messages if not message.startswith("action=isolate")
+    ]
 
 
 def test_it_is_told_of_once_an_hour(engine: Engine, replica: Replica, case: Case) -> None:
@@ -286,4 +290,4 @@ def test_a_run_whose_deadline_cannot_be_told_is_poison_for_its_dag_alone(
 
     assert start_runs(replica, NOW) == 1
     assert seed.run_states(engine) == {"queued": 1, "running": 1}
-    assert [it[:2] for it in told(engine)] == [("dag.quarantine", "poison")]
+    assert [event[:2] for event in told(engine)] == [("dag.quarantine", "poison")]

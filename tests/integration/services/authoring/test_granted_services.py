@@ -120,7 +120,9 @@ def test_no_environment_and_no_command_line_shows_any_of_it(run: StackRun) -> No
     we_see = list(shown())
 
     found = [*map(tuple, task_saw), *we_see]
-    assert [it for it in found if it[0] != "environ" or " standalone " not in it[1]] == []
+    assert [
+        place for place in found if place[0] != "environ" or " standalone " not in place[1]
+    ] == []
     assert bool(we_see) == (os.geteuid() == 0)
 
 
@@ -172,7 +174,9 @@ def test_nothing_that_is_kept_shows_any_of_it(
             kept[table] = rows.as_text(conn, table)
 
     assert len(kept) > 20
-    assert [(name, secret) for name, it in kept.items() for secret in ALL if secret in it] == []
+    assert [
+        (name, secret) for name, content in kept.items() for secret in ALL if secret in content
+    ] == []
 
 
 def test_the_key_file_is_for_its_user_alone(stack: Stack) -> None:

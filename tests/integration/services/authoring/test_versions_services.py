@@ -155,7 +155,7 @@ def test_a_run_in_flight_may_become_what_its_dag_is_now(shop: Shop) -> None:
         **dict.fromkeys(GONE, "removed"),
     }
     assert shop.said(shop.run, *NEW_TASKS) == {"new"}
-    assert [it.outcome for it in shop.run.attempts("hold")] == ["cancelled", "success"]
+    assert [attempt.outcome for attempt in shop.run.attempts("hold")] == ["cancelled", "success"]
 
 
 def test_a_run_runs_again_as_it_was_and_as_it_is_without_any_dag_file(shop: Shop) -> None:

@@ -96,12 +96,14 @@ def test_functions_are_told_what_has_happened(called: StackRun, folder: Path) ->
         }.items()
     )
     assert second["try_number"] == 2
-    [timed_out] = [it for it in noted(folder, "task_failed") if it["task"] == "takes_too_long"]
+    [timed_out] = [
+        call for call in noted(folder, "task_failed") if call["task"] == "takes_too_long"
+    ]
     assert timed_out["exception"].startswith("AirflowTaskTimeout('The task ran longer than its")
-    assert [it["exception"] for it in noted(folder, "skipped")] == [
+    assert [call["exception"] for call in noted(folder, "skipped")] == [
         "AirflowSkipException('nothing new')"
     ]
-    assert {it["map_index"] for it in noted(folder, "ok")} == {-1, 1}
+    assert {call["map_index"] for call in noted(folder, "ok")} == {-1, 1}
 
 
 def test_the_functions_of_a_run_are_called_when_it_has_ended(
@@ -125,9 +127,9 @@ def test_they_run_in_processes_of_their_own(called: StackRun, folder: Path) -> N
     with called.stack.engine.connect() as conn:
         services = {row.pid for row in process_views.processes(conn)}
 
-    assert len({it["process"] for it in its}) == len({it["key"] for it in its}) == len(its)
-    assert not services & {task_processes.find(it["process"]) for it in its}
-    assert called.xcom("lands") not in {it["process"] for it in its}
+    assert len({call["process"] for call in its}) == len({call["key"] for call in its}) == len(its)
+    assert not services & {task_processes.find(call["process"]) for call in its}
+    assert called.xcom("lands") not in {call["process"] for call in its}
 
 
 def test_one_that_fails_is_told_of_and_changes_nothing(called: StackRun, folder: Path) -> None:
@@ -135,7 +137,7 @@ def test_one_that_fails_is_told_of_and_changes_nothing(called: StackRun, folder:
 
     assert row.error == "complain: RuntimeError: nobody answers the phone"
     assert called.tasks()["fails"].state == "failed"
-    assert [it["task"] for it in noted(folder, "told_after_complaint")] == ["fails"]
+    assert [call["task"] for call in noted(folder, "told_after_complaint")] == ["fails"]
     done = called.stack.headway("callbacks", "logs", str(row.callback))
     assert "about to complain" in done.stdout
     assert ", in complain" in done.stdout
@@ -204,7 +206,7 @@ def test_a_run_that_takes_too_long_says_so_and_its_tasks_do_not(
 
     assert run.states() == {"slow": "skipped"}
     assert brief(calls(run)) == [(None, None, None, "failure", "timed_out", "success")]
-    assert [it["reason"] for it in noted(tmp_path, "run_failed")] == ["timed_out"]
+    assert [call["reason"] for call in noted(tmp_path, "run_failed")] == ["timed_out"]
 
 
 def test_what_a_user_ends_calls_back_for_what_was_running(stack: Stack, tmp_path: Path) -> None:

@@ -88,11 +88,11 @@ def test_failures_and_missed_deadlines_reach_a_server_that_fails_first(
     assert keys.count(keys[0]) == 2
     assert sum(row.tries for row in rows) == len(rows) + 1
     said = dict(receiver.posts)
-    failed = [it for it in said.values() if it["event"] == "failure"]
+    failed = [message for message in said.values() if message["event"] == "failure"]
     # 20 tasks and the run itself; a flood is told by few messages.
-    assert sum(it["count"] for it in failed) == 21
+    assert sum(message["count"] for message in failed) == 21
     assert len(failed) <= 3
-    assert all(f"/dags/notified/runs/{run.run_id[:6]}" in it["body"] for it in failed)
+    assert all(f"/dags/notified/runs/{run.run_id[:6]}" in message["body"] for message in failed)
     assert PASSWORD not in json.dumps(receiver.posts)
     assert "no rows for" in json.dumps(failed)
     assert "callback found http://127.0.0.1" in log.stdout

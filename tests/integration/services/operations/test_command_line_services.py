@@ -117,7 +117,8 @@ def test_tasks_list(stack: Stack, run: StackRun) -> None:
         1,
     )
     assert [
-        (it["attempt"], it["phase"], it["outcome"], it["error"]) for it in work["attempts"]
+        (attempt["attempt"], attempt["phase"], attempt["outcome"], attempt["error"])
+        for attempt in work["attempts"]
     ] == [(1, "ended", "failed", "RuntimeError: not yet"), (2, "ended", "success", None)]
     for attempt in work["attempts"] + rest["attempts"]:
         assert moments(attempt, "queued_at", "started_at", "ended_at") == [True] * 3

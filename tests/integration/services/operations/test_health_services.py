@@ -82,7 +82,7 @@ def probe(port: int, path: str) -> Probe:
     answer = json.loads(body)
     assert answer["ok"] is (status == 200)
     assert PASSWORD not in body
-    return status, {it["check"]: (it["ok"], it["found"]) for it in answer["checks"]}
+    return status, {check["check"]: (check["ok"], check["found"]) for check in answer["checks"]}
 
 
 def listens(port: int) -> bool:

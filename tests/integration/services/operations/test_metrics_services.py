@@ -121,15 +121,15 @@ def test_a_service_shows_every_metric_that_is_declared_for_it(
     until(lambda: all_shown(busy, service), f"all but {missing(page, catalogue.of(service))}")
     shown = {name for name, _ in busy.page(service) if name.startswith("headway_")}
 
-    assert shown == {name for it in catalogue.of(service) for name in it.samples}
+    assert shown == {name for metric in catalogue.of(service) for name in metric.samples}
 
 
 @pytest.mark.parametrize(
     ("service", "name", "labels"),
     [
         *(
-            (ServiceKind.SCHEDULER, "headway_pass_duration_seconds_count", (it,))
-            for it in (
+            (ServiceKind.SCHEDULER, "headway_pass_duration_seconds_count", (name,))
+            for name in (
                 "create_runs",
                 "start_runs",
                 "schedule_tasks",
@@ -154,7 +154,7 @@ def test_a_service_shows_every_metric_that_is_declared_for_it(
         (ServiceKind.SCHEDULER, "headway_pool_starving_slots", ("narrow",)),
         (ServiceKind.SCHEDULER, "headway_admissible_tasks", ("narrow",)),
         (ServiceKind.SCHEDULER, "headway_oldest_admissible_task_seconds", ("narrow",)),
-        *((ServiceKind.SCHEDULER, "headway_processes", (it,)) for it in ServiceKind),
+        *((ServiceKind.SCHEDULER, "headway_processes", (kind,)) for kind in ServiceKind),
         (ServiceKind.SCHEDULER, "headway_database_wal_bytes_total", ()),
         (ServiceKind.SCHEDULER, "headway_database_transaction_id_age", ()),
         (ServiceKind.SCHEDULER, "headway_table_bytes", ("task_instance",)),
@@ -187,8 +187,8 @@ def test_what_has_happened_is_counted(
 def test_files_that_fail_are_told_by_bundle(busy: Works) -> None:
     page = busy.page(ServiceKind.PARSER)
     [failed] = [
-        it
-        for (name, labels), it in page.items()
+        value
+        for (name, labels), value in page.items()
         if name == "headway_parser_files" and "failed" in labels
     ]
 

@@ -38,7 +38,7 @@ def test_an_older_home_gets_its_roles_at_the_next_start(
         state = stack.run("daily").state
         with stack.engine.connect() as conn:
             user = conn.scalar(text("SELECT session_user"))
-            granted = [it.what for it in public_rights.found(conn) if it.granted]
+            granted = [right.what for right in public_rights.found(conn) if right.granted]
 
     assert granted == []
     assert (state, user) == ("success", "headway_user")

@@ -23,7 +23,11 @@ COMMANDS = sorted(
         for line in block.splitlines()
     }
 )
-STATEMENTS = [it for page in PAGES.values() for it in re.findall(r"```sql\n(.*?)```", page, re.S)]
+STATEMENTS = [
+    statement
+    for page in PAGES.values()
+    for statement in re.findall(r"```sql\n(.*?)```", page, re.S)
+]
 STUCK = {"headway status", "headway doctor"}
 """Commands whose status is 1 if something is amiss, which they print."""
 
@@ -32,7 +36,7 @@ STUCK = {"headway status", "headway doctor"}
 def cluster_at_work(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServiceCluster]:
-    postgres, template = (request.getfixturevalue(it) for it in ("postgres", "template"))
+    postgres, template = (request.getfixturevalue(name) for name in ("postgres", "template"))
     url = request.getfixturevalue("address")(
         postgres.create_database("headway_test_runbook", template)
     )

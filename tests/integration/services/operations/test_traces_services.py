@@ -57,11 +57,16 @@ class Collector:
 
     def named(self, name: str) -> list[Received]:
         with self.lock:
-            return sorted((it for it in self.spans if it.name == name), key=lambda it: it.start)
+            return sorted(
+                (received for received in self.spans if received.name == name),
+                key=lambda it: it.start,
+            )
 
 
 def text(attributes: Any, name: str) -> str:
-    return next((it.value.string_value for it in attributes if it.key == name), "")
+    return next(
+        (attribute.value.string_value for attribute in attributes if attribute.key == name), ""
+    )
 
 
 def received(service: str, span: Any) -> Received:
@@ -120,18 +125,19 @@ def test_a_run_is_one_trace_across_services_and_into_its_tasks(tmp_path: Path) -
 
     (whole,), (due,) = collector.named("run traced"), collector.named("due")
     attempts = [*collector.named("attempt first"), *collector.named("attempt second")]
-    phases = [collector.named(it) for it in ("scheduled", "queued", "claimed", "running")]
+    phases = [collector.named(name) for name in ("scheduled", "queued", "claimed", "running")]
     assert state == "success"
     assert collector.headers == {"of-the-collector"}
-    assert {it.trace for it in collector.spans} == {whole.trace}
+    assert {received.trace for received in collector.spans} == {whole.trace}
     assert (whole.service, whole.parent, whole.status) == ("headway-scheduler", "", SUCCESS)
     assert (due.parent, due.start) == (whole.span, whole.start)
-    assert [(it.service, it.parent, it.status) for it in attempts] == [
-        ("headway-worker", whole.span, status) for status in (SUCCESS, ERROR, SUCCESS)
-    ]
+    assert [
+        (attempt_span.service, attempt_span.parent, attempt_span.status)
+        for attempt_span in attempts
+    ] == [("headway-worker", whole.span, status) for status in (SUCCESS, ERROR, SUCCESS)]
     for attempt, *its in zip(attempts, *phases, strict=True):
-        assert {it.parent for it in its} == {attempt.span}
-        assert [it.start for it in its] == [attempt.start, *(it.end for it in its[:-1])]
+        assert {span.parent for span in its} == {attempt.span}
+        assert [span.start for span in its] == [attempt.start, *(span.end for span in its[:-1])]
         assert its[-1].end == attempt.end
         running = its[-1]
         assert whole.start <= attempt.start <= running.start <= attempt.end <= whole.end

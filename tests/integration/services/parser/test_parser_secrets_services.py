@@ -164,7 +164,7 @@ def test_what_is_looked_for_is_there(scene: Scene) -> None:
     found = json.loads(done.stdout)
 
     for kind in ("files", "logins", "sockets"):
-        assert all(it.startswith("got ") for it in found[kind].values()), found[kind]
+        assert all(answer.startswith("got ") for answer in found[kind].values()), found[kind]
     assert all(Path(f"/proc/{pid}").is_dir() for pid in scene.targets["processes"].values())
 
 
@@ -180,7 +180,7 @@ def test_no_process_can_be_looked_into(found: Any) -> None:
 
 
 def test_no_login_succeeds_even_with_the_password(found: Any) -> None:
-    assert [name for name, it in found["logins"].items() if it.startswith("got ")] == []
+    assert [name for name, answer in found["logins"].items() if answer.startswith("got ")] == []
     assert set(found["sockets"].values()) == {"EACCES"}
 
 

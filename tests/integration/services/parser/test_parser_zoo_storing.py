@@ -33,7 +33,7 @@ Rows = list[list[tuple[object, ...]]]
 def stored(engine: Engine) -> Rows:
     """All that there is of files and what they define, but for who has claimed them."""
     with engine.connect() as conn:
-        return [[tuple(row) for row in conn.execute(it)] for it in (*TABLES, FILES)]
+        return [[tuple(row) for row in conn.execute(statement)] for statement in (*TABLES, FILES)]
 
 
 def first() -> list[StoredParse]:
@@ -64,7 +64,7 @@ def test_files_are_stored_as_a_whole_or_not_at_all(
     while True:
         me = seed.register(engine, "parser")
         to_store = parses()
-        assert claim(engine, me, *(it.file.path for it in to_store))
+        assert claim(engine, me, *(stored.file.path for stored in to_store))
         before = stored(engine)
         with crashing(engine, crashes + 1) as fault, suppress(Crash):
             store_of(engine, me).files(to_store)

@@ -175,7 +175,9 @@ def test_a_run_whose_parse_fails_has_the_last_version_that_was_good(
 
 
 def _not_reparsed(conn: Connection) -> list[EventView]:
-    return [it for it in event_views.events(conn, "at_run") if it.action == "run.not_reparsed"]
+    return [
+        event for event in event_views.events(conn, "at_run") if event.action == "run.not_reparsed"
+    ]
 
 
 def test_a_run_waits_for_a_parser(reparsing: ServiceCluster, outside: Path) -> None:

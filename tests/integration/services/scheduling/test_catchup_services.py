@@ -52,7 +52,7 @@ def test_what_was_missed(
     runs = [run.wait() for run in stack.runs(dag_id)]
     assert [run.state for run in runs] == ["success"] * len(expected)
     rows = [run.row for run in runs]
-    assert [(f"{it.interval_start:%FT%R}", f"{it.interval_end:%FT%R}") for it in rows] == [
+    assert [(f"{run.interval_start:%FT%R}", f"{run.interval_end:%FT%R}") for run in rows] == [
         (MIDNIGHTS[first], MIDNIGHTS[last]) for first, last in expected
     ]
     assert stack.dag(dag_id).next_run_after is None

@@ -137,7 +137,9 @@ def metric(port: int) -> float:
     """What the scheduler shows to Prometheus of its clock."""
     with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         lines = answer.read().decode().splitlines()
-    return next(float(it.split()[1]) for it in lines if it.startswith("headway_clock_skew_seconds"))
+    return next(
+        float(line.split()[1]) for line in lines if line.startswith("headway_clock_skew_seconds")
+    )
 
 
 def rows(cluster: ServiceCluster) -> dict[str, dict[str, Any]]:

@@ -61,7 +61,10 @@ class Scene:
 
     def await_second(self, run: StackRun) -> None:
         """Wait until a second attempt runs, and has asked how the application is."""
-        until(lambda: sum(it.started_at is not None for it in run.attempts("job")) == 2, "it")
+        until(
+            lambda: sum(attempt.started_at is not None for attempt in run.attempts("job")) == 2,
+            "it",
+        )
         before = len(self.cluster.commands("-status"))
         until(lambda: len(self.cluster.commands("-status")) > before, "its question")
 
@@ -239,7 +242,7 @@ def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(
 
     assert outcomes(run) == ["cancelled"]
     assert run.states() == {"job": "failed"}
-    assert [it["state"] for it in scene.cluster.ended()] == [DEAD[dag_id]]
+    assert [application["state"] for application in scene.cluster.ended()] == [DEAD[dag_id]]
 
 
 def test_a_cleared_tasks_application_is_killed_even_if_its_worker_dies_before_that_is_done(
@@ -259,7 +262,10 @@ def test_a_cleared_tasks_application_is_killed_even_if_its_worker_dies_before_th
     run.wait()
 
     assert outcomes(run) == ["lost", "cancelled", "success"]
-    assert [it["state"] for it in scene.cluster.applications()] == ["KILLED", "FINISHED"]
+    assert [application["state"] for application in scene.cluster.applications()] == [
+        "KILLED",
+        "FINISHED",
+    ]
 
 
 def mark(scene: Scene, run: StackRun, target: str) -> None:
@@ -343,5 +349,9 @@ def test_a_driver_here_that_hangs_in_its_shutdown_is_killed(scene: Scene) -> Non
 
     assert (scene.cluster.home / "driver").exists()
     assert outcomes(run) == ["timed_out"]
-    assert not [it for it in processes_below(scene.cluster.home).values() if "spark-submit" in it]
+    assert not [
+        command
+        for command in processes_below(scene.cluster.home).values()
+        if "spark-submit" in command
+    ]
     assert "has not accepted any resources" in run.log("job")

@@ -111,8 +111,8 @@ def test_streams_and_levels_are_told_apart(stack: Stack) -> None:
 
     assert (found["to stdout"].source, found["to stderr"].source) == ("stdout", "stderr")
     assert not [line for line in lines if "too little" in line.message]
-    info, warning, error = (found[it] for it in ("an info", "a warning", "an error"))
-    assert [(it.source, it.level, it.logger) for it in (info, warning, error)] == [
+    info, warning, error = (found[name] for name in ("an info", "a warning", "an error"))
+    assert [(line.source, line.level, line.logger) for line in (info, warning, error)] == [
         ("log", level, "reports.daily") for level in ("INFO", "WARNING", "ERROR")
     ]
     assert warning.message == "a warning\nof two lines"

@@ -229,7 +229,7 @@ def test_a_flood_of_output_is_cut_off(prints: StackRun) -> None:
     assert sum(map(len, printed)) < LOG_LIMIT
     assert printed[-1].endswith("x line 51199"), "the end is kept"
     left_out = [line.message for line in lines if " lines of " in line.message]
-    assert sum(int(it.split()[0].replace(",", "")) for it in left_out) == 51200 - len(printed)
+    assert sum(int(line.split()[0].replace(",", "")) for line in left_out) == 51200 - len(printed)
     assert lines[-1].outcome == "success"
 
 

@@ -43,6 +43,6 @@ def test_a_retry_waits_for_a_silent_server_until_it_is_told_to_stop(stack: Stack
     run.wait()
 
     attempts = sorted(run.attempts("counts"), key=lambda it: it.attempt)
-    assert [it.outcome for it in attempts] == ["failed", "cancelled"]
+    assert [attempt.outcome for attempt in attempts] == ["failed", "cancelled"]
     assert log_of_the_second(run).count("may still run in Spark") == 1
     assert json.dumps(attempts[0].handle).count("sc://localhost:1") == 1

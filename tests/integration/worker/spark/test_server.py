@@ -189,7 +189,9 @@ def test_a_process_that_a_udf_has_started_ends_with_its_session_or_with_the_serv
 
     def left() -> list[str]:  # a PID namespace of the server's own has other numbers
         return sorted(
-            it[-2] for it in command_lines().values() if it.startswith(f"sleep {seconds}")
+            command_line[-2]
+            for command_line in command_lines().values()
+            if command_line.startswith(f"sleep {seconds}")
         )
 
     def told(number: str) -> Column:

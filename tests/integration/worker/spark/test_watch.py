@@ -122,7 +122,7 @@ def test_a_driver_may_send_us_to_its_proxy_and_the_environment_may_not(
         until(lambda: told.progress, "progress")
         told.watch.close()
 
-    assert [it.tasks for it in told.figures] == [22]
+    assert [figures.tasks for figures in told.figures] == [22]
 
 
 def test_a_driver_that_has_gone_leaves_what_it_said_last() -> None:
@@ -132,7 +132,7 @@ def test_a_driver_that_has_gone_leaves_what_it_said_last() -> None:
         until(lambda: told.progress, "progress")
     told.watch.close()
 
-    assert [it.tasks for it in told.figures] == [22]
+    assert [figures.tasks for figures in told.figures] == [22]
 
 
 REFUSALS: dict[str, Respond] = {
@@ -211,4 +211,4 @@ def test_a_driver_without_a_log_is_known_by_its_answers(tmp_path: Path) -> None:
         until(lambda: told.progress, "progress")
         told.watch.close()
 
-    assert [it.jobs for it in told.figures] == [7]
+    assert [figures.jobs for figures in told.figures] == [7]

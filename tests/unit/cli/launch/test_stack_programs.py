@@ -13,7 +13,9 @@ URLS = {login: f"postgresql://{login}@host/name" for login in Login}
 
 
 def environments() -> dict[str, dict[str, str]]:
-    return {it.name: dict(it.environment) for it in _programs(GIVEN, URLS, schedulers=2)}
+    return {
+        program.name: dict(program.environment) for program in _programs(GIVEN, URLS, schedulers=2)
+    }
 
 
 def test_each_service_logs_in_as_what_it_is() -> None:

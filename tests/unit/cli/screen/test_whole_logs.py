@@ -38,7 +38,7 @@ def test_all_that_are_found_are_printed_in_order(
     print_whole(logs, "callback 1", raw=True)
 
     printed = capsys.readouterr().out.splitlines()
-    assert [json.loads(it)["message"] for it in (printed[0], printed[1], printed[3])] == [
+    assert [json.loads(line)["message"] for line in (printed[0], printed[1], printed[3])] == [
         "elsewhere",
         "here",
         "elsewhere again",

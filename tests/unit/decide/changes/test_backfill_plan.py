@@ -54,7 +54,7 @@ def test_a_run_over_more_than_the_date_is_in_its_way() -> None:
         dates = judge(asked, [month], Way(Reprocess.COMPLETED), apart)
 
         decisions = [str(date.decision) for date in dates]
-        assert decisions == ["conflict" if it in days(2, 3, 4) else "create" for it in asked]
+        assert decisions == ["conflict" if info in days(2, 3, 4) else "create" for info in asked]
         assert "run2 is about 2013-01-02 00:00 to 2013-01-05 00:00" in dates[1].reason
 
 
@@ -72,9 +72,9 @@ def test_a_run_over_several_dates_that_are_all_asked_for_is_one_of_these(
     decision = "rerun" if state == "success" else "conflict"
     assert [str(date.decision) for date in dates] == ["create", *[decision] * 3, "create"]
     again = runs_again(dates)
-    assert [it.id for it in again] == [2] * (decision == "rerun")
+    assert [run.id for run in again] == [2] * (decision == "rerun")
     assert len(places(dates)) == 2 + len(again)
-    assert {it.schedule_date for it in again} < places(dates).keys()
+    assert {run.schedule_date for run in again} < places(dates).keys()
 
 
 def test_a_date_is_known_by_its_own_where_intervals_may_overlap() -> None:
@@ -103,7 +103,9 @@ def test_intervals_are_taken_together_up_to_a_date_that_is_left_alone() -> None:
     dates = judge(infos, [run(4, RunState.SUCCESS)], Way(rollup=2), days(9))
 
     assert [date.info for date in dates] == infos
-    assert [(it.data_interval.start, it.data_interval.end) for it in runs_to_create(dates)] == [
+    assert [
+        (info.data_interval.start, info.data_interval.end) for info in runs_to_create(dates)
+    ] == [
         (jan(1), jan(3)),
         (jan(3), jan(4)),
         (jan(5), jan(7)),
@@ -118,7 +120,9 @@ def test_intervals_are_taken_together_up_to_a_date_that_is_left_alone() -> None:
 def test_backward_means_the_newest_first_and_the_same_runs() -> None:
     way = Way(rollup=2, direction=Direction.BACKWARD)
 
-    starts = [it.data_interval.start for it in runs_to_create(judge(days(1, 2, 3, 4, 5), [], way))]
+    starts = [
+        info.data_interval.start for info in runs_to_create(judge(days(1, 2, 3, 4, 5), [], way))
+    ]
 
     assert starts == [jan(5), jan(3), jan(1)]
 

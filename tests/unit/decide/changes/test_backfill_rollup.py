@@ -57,7 +57,7 @@ def single(timetable: Timetable, *numbers: int, size: int = 28) -> list[PlannedD
 
 def spans(dates: Sequence[PlannedDate]) -> list[tuple[int, int]]:
     its = [run.data_interval for run in runs_to_create(dates)]
-    return [(it.start.day, it.end.day) for it in its]
+    return [(interval.start.day, interval.end.day) for interval in its]
 
 
 def run(number: int, start: datetime, end: datetime, *, partitions: bool = True) -> Existing:

@@ -74,10 +74,14 @@ def cleared(
     dag: DagGraph, selection: Selection, found: Sequence[Instance]
 ) -> tuple[set[str], Intervention]:
     """Return the names of what goes to none, at once or later, and all that is written."""
-    what = clear(dag, [it for it in found if it.task_id in scope(dag, selection)], selection)
+    what = clear(
+        dag,
+        [instance for instance in found if instance.task_id in scope(dag, selection)],
+        selection,
+    )
     ids = {*what.moves.get(TaskState.NONE, ()), *what.stops.get(TaskState.NONE, ())}
     assert set(what.moves) | set(what.stops) <= {TaskState.NONE}
-    return {it.name for it in found if it.id in ids}, what
+    return {instance.name for instance in found if instance.id in ids}, what
 
 
 ENDED = instances(a="success", b="failed", c="success", d="upstream_failed", e="success")

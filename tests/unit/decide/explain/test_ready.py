@@ -115,7 +115,10 @@ def test_a_paused_dag_comes_before_all_limits() -> None:
 def test_a_queue_that_nobody_serves_is_told_from_one_that_is_full() -> None:
     full = snapshot(QUEUE=0)
     unserved = replace(
-        full, limits={it: most for it, most in full.limits.items() if it.limit is not Limit.QUEUE}
+        full,
+        limits={
+            budget: most for budget, most in full.limits.items() if budget.limit is not Limit.QUEUE
+        },
     )
 
     assert explain_ready(full).reason is Reason.QUEUE
@@ -196,7 +199,7 @@ def test_only_those_before_it_that_draw_on_what_is_short_are_named() -> None:
 
     assert told.reason is Reason.BEHIND
     assert "the max_active_tasks of d, 1 place, goes to 1 task before it" in told.sentence
-    assert [it.dag_id for it in told.held_by] == ["d"]
+    assert [holder.dag_id for holder in told.held_by] == ["d"]
 
 
 @given(st.dictionaries(st.sampled_from(list(BUDGETS)), st.integers(-2, 3)))
@@ -204,7 +207,7 @@ def test_what_it_is_short_of_is_all_that_it_needs_to_be_admitted(free: dict[Budg
     short = short_of(TASK, free)
 
     assert bool(short) == bool(admit([TASK], free).refused)
-    assert short == [it for it, amount in TASK.draws() if free.get(it, 0) < amount]
+    assert short == [budget for budget, amount in TASK.draws() if free.get(budget, 0) < amount]
     mended = {**free, **{budget: BUDGETS[budget] for budget in short}}
     assert admit([TASK], mended).task_ids == [TASK.id]
 

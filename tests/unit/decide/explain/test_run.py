@@ -59,7 +59,7 @@ OTHER = Holder(dag_id="etl", run_id="r1", state="running")
 def test_a_holder_is_called_by_its_run_its_task_or_its_instance() -> None:
     task = replace(OTHER, task_id="load")
 
-    assert [it.name for it in (OTHER, task, replace(task, map_index=3))] == [
+    assert [holder.name for holder in (OTHER, task, replace(task, map_index=3))] == [
         "r1",
         "load",
         "load[3]",

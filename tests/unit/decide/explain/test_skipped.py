@@ -35,7 +35,7 @@ ROW = SkippedRow(
 ASKED = DataInterval(START + DAY, START + 2 * DAY)
 
 
-@pytest.mark.parametrize("reason", [it for it in SkipReason if it != "rollup"])
+@pytest.mark.parametrize("reason", [reason for reason in SkipReason if reason != "rollup"])
 def test_it_names_what_was_left_out_and_why(reason: SkipReason) -> None:
     found = explain_skipped(DAG, replace(ROW, reason=reason), ASKED)
 
@@ -48,7 +48,9 @@ def test_it_names_what_was_left_out_and_why(reason: SkipReason) -> None:
     assert "{" not in found.sentence
 
 
-@pytest.mark.parametrize("reason", [it for it in SkipReason if it not in {"rollup", "conflict"}])
+@pytest.mark.parametrize(
+    "reason", [reason for reason in SkipReason if reason not in {"rollup", "conflict"}]
+)
 def test_a_backfill_of_the_interval_asked_for_runs_it(reason: SkipReason) -> None:
     found = explain_skipped(DAG, replace(ROW, reason=reason), ASKED)
 

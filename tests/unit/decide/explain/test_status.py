@@ -49,7 +49,7 @@ def test_what_waits_for_a_moment_is_not_stuck() -> None:
 
 @pytest.mark.parametrize("kind", ["scheduler", "parser", "worker"])
 def test_a_service_of_which_none_is_alive(kind: str) -> None:
-    [problem] = stuck(processes=[it for it in WELL.processes if it.kind != kind])
+    [problem] = stuck(processes=[row for row in WELL.processes if row.kind != kind])
 
     assert (problem.what, problem.name) == ("no_service", kind)
     assert problem.remedy.startswith(f"Start one: `headway {kind}`")
@@ -60,7 +60,7 @@ def test_a_silent_process_is_told_of_and_does_not_count() -> None:
 
     found = stuck(processes=[*WELL.processes[:2], silent])
 
-    assert [it.what for it in found] == ["no_service", "silent"]
+    assert [problem.what for problem in found] == ["no_service", "silent"]
     assert found[1].sentence == "1 worker silent for up to 40 s: worker 3 (pid 7 on h)."
 
 
@@ -178,7 +178,7 @@ def test_a_pool_is_shown_with_what_waits_for_it_in_all_queues() -> None:
 def test_files_and_schedules_that_fail() -> None:
     found = stuck(trouble=Trouble(2, "a.py", 1, "etl"))
 
-    assert [it.sentence for it in found] == [
+    assert [problem.sentence for problem in found] == [
         "2 DAG files cannot be read; the first is a.py.",
         "The schedule of 1 DAG cannot be asked; the first is etl.",
     ]
@@ -186,7 +186,10 @@ def test_files_and_schedules_that_fail() -> None:
 
 def test_services_are_counted_by_kind() -> None:
     more = [process("worker", 4, silent=9.0, draining=True), process("backfill", 5)]
-    found = {it.kind: it for it in services(replace(WELL, processes=[*WELL.processes, *more]))}
+    found = {
+        service.kind: service
+        for service in services(replace(WELL, processes=[*WELL.processes, *more]))
+    }
 
     assert list(found) == ["scheduler", "parser", "worker", "backfill"]
     worker = found["worker"]

@@ -168,7 +168,9 @@ def test_no_limit_is_passed_and_nothing_that_fits_is_left(
     taken = Counter[Budget]()
     for number, task in enumerate(waiting):
         draws = dict(task.draws())
-        fits = all(given.get(it, 0) - taken[it] >= amount for it, amount in draws.items())
+        fits = all(
+            given.get(budget, 0) - taken[budget] >= amount for budget, amount in draws.items()
+        )
         assert (number in admission.task_ids) is fits
         assert (number in admission.refused) is not fits
         if fits:

@@ -47,18 +47,18 @@ def assert_alike(counted: PaperRun, whole: PaperRun, last: Settlement) -> None:
     """What is stored of the one is what a whole look at the other finds."""
     assert states_of(counted) == states_of(whole)
     assert counted.state is whole.state
-    stored = {it.id: it.tally for it in counted.instances(TaskState.NONE)}
+    stored = {instance.id: instance.tally for instance in counted.instances(TaskState.NONE)}
     assert stored == last.waiting
     if counted.unfinished is not None:
         assert counted.unfinished == left_in(counted)
 
 
 def let_some_end(data: st.DataObject, runs: tuple[PaperRun, PaperRun]) -> None:
-    scheduled = [it.id for it in runs[0].instances(TaskState.SCHEDULED)]
+    scheduled = [instance.id for instance in runs[0].instances(TaskState.SCHEDULED)]
     below = runs[0].graph.downstream
     for number in data.draw(st.lists(st.sampled_from(scheduled), unique=True, min_size=1)):
         state = data.draw(ENDS)
-        [task_id] = (it.task_id for it in runs[0].instances() if it.id == number)
+        [task_id] = (instance.task_id for instance in runs[0].instances() if instance.id == number)
         choices = st.lists(st.sampled_from(below[task_id]), max_size=1) if below[task_id] else None
         branches = choices is not None and data.draw(st.integers(0, 9)) == 0
         skips = data.draw(choices) if branches and choices is not None else []
@@ -67,7 +67,7 @@ def let_some_end(data: st.DataObject, runs: tuple[PaperRun, PaperRun]) -> None:
 
 
 def clear_one(data: st.DataObject, runs: tuple[PaperRun, PaperRun]) -> None:
-    ended = [it.id for it in runs[0].instances(*TERMINAL)]
+    ended = [instance.id for instance in runs[0].instances(*TERMINAL)]
     if ended:
         number = data.draw(st.sampled_from(ended))
         for run in runs:

@@ -45,7 +45,7 @@ TIMETABLES: Final = st.deferred(
             DataTimetable("0 0 * * *", timedelta(days=7)),
             CronTimetable("30 2 * * *", NEW_YORK),
             TimeDeltaTimetable(timedelta(hours=5)),
-            *filter(has_few_runs, (it.in_zone(NEW_YORK) for it in every_timetable.TIMETABLES)),
+            *filter(has_few_runs, (one.in_zone(NEW_YORK) for one in every_timetable.TIMETABLES)),
         ]
     )
 )
@@ -122,9 +122,9 @@ class World:
         return due(self.timetable, state, self.rules, self.now, at_most=2)
 
     def _store(self, found: DueRuns) -> None:
-        dealt_with = [it.last for it in found.skipped]
-        for it in found.skipped:
-            span = (it.first, it.last.data_interval.start, it.reason, self.since)
+        dealt_with = [interval.last for interval in found.skipped]
+        for interval in found.skipped:
+            span = (interval.first, interval.last.data_interval.start, interval.reason, self.since)
             self.skipped.append(span)
         for run in found.runs:
             covered = found.covers.get(run.run_after, [run])
@@ -139,7 +139,7 @@ class World:
     def _backfill(self) -> None:
         """Have a backfill take the interval after the next one."""
         ahead = self._intervals(self.now + timedelta(days=9))
-        free = [it for it in ahead if self.last is None or it.run_after > self.last.run_after]
+        free = [info for info in ahead if self.last is None or info.run_after > self.last.run_after]
         for info in free[1:2]:
             self.backfilled[info.run_after] = info
 
@@ -150,7 +150,11 @@ class World:
     def dealt_with(self) -> list[DagRunInfo]:
         """All intervals of the schedule up to the one that was dealt with last."""
         every = self._intervals(self.now)
-        return [it for it in every if self.last is not None and it.run_after <= self.last.run_after]
+        return [
+            info
+            for info in every
+            if self.last is not None and info.run_after <= self.last.run_after
+        ]
 
     def is_skipped(self, interval: DataInterval) -> bool:
         return any(first <= interval.start <= last for first, last, *_ in self.skipped)
@@ -210,7 +214,7 @@ def test_what_was_left_out_was_missed_and_outside_the_window(
 ) -> None:
     world = played(timetable, rules, looks)
 
-    dates = {it.data_interval.start: it.run_after for it in world.dealt_with()}
+    dates = {info.data_interval.start: info.run_after for info in world.dealt_with()}
     for _, last, reason, since in world.skipped:
         if reason is SkipReason.WINDOW:
             assert rules.window is not None

@@ -76,7 +76,10 @@ def days_due(found: DueRuns) -> list[int]:
 
 def left_out(found: DueRuns) -> list[tuple[int, int, str]]:
     """Return the first and the last day of what has no run of its own, and why."""
-    return [(it.first.day, it.last.data_interval.start.day, it.reason) for it in found.skipped]
+    return [
+        (interval.first.day, interval.last.data_interval.start.day, interval.reason)
+        for interval in found.skipped
+    ]
 
 
 def test_a_day_is_due_once_it_is_over_and_not_before() -> None:
@@ -180,7 +183,7 @@ def test_a_rollup_of_exact_times_covers_each() -> None:
     found = decide(dag(since=jan(4)), rules(Catchup.ROLLUP), jan(4), noon)
 
     assert found.runs == [DagRunInfo(jan(3, 12), DataInterval(jan(1, 12), jan(3, 12)))]
-    assert [it.run_after for it in found.covers[jan(3, 12)]] == [jan(n, 12) for n in (1, 2, 3)]
+    assert [info.run_after for info in found.covers[jan(3, 12)]] == [jan(n, 12) for n in (1, 2, 3)]
 
 
 def test_what_is_older_than_the_window_is_left_out() -> None:
@@ -463,7 +466,7 @@ def test_a_dag_that_was_paused_for_a_month_goes_on_as_its_catchup_says() -> None
     none = decide(paused, rules(Catchup.NONE), february)
 
     assert len(every.runs) == len(rolled.covers[datetime(2013, 2, 5, tzinfo=UTC)]) == 31
-    assert [it.data_interval.start for it in rolled.runs] == [jan(5)]
+    assert [info.data_interval.start for info in rolled.runs] == [jan(5)]
     eve = DataInterval(datetime(2013, 2, 4, tzinfo=UTC), datetime(2013, 2, 5, tzinfo=UTC))
     assert none.skipped == [SkippedInterval(jan(5), DagRunInfo.once_over(eve), SkipReason.CATCHUP)]
 

@@ -50,7 +50,10 @@ def test_neither_limits_nor_overlaps_hold_anything_back() -> None:
 def test_what_a_backfill_has_taken_does_not_come() -> None:
     spans = [DataInterval(jan(1), jan(2)), DataInterval(jan(6), jan(7))]
     backfilled = replace(
-        NEW, backfilled=[BackfilledInterval(it.end, it, partitions=True) for it in spans]
+        NEW,
+        backfilled=[
+            BackfilledInterval(interval.end, interval, partitions=True) for interval in spans
+        ],
     )
 
     assert days(backfilled, RULES, 6) == [(2, 3), (3, 4), (4, 5), (5, 6), (7, 8), (8, 9)]

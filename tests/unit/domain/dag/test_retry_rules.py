@@ -127,7 +127,7 @@ def test_a_spread_delay_lies_between_its_bounds_and_differs_from_attempt_to_atte
     jitter: Jitter, least: float
 ) -> None:
     spec = task(delay=10, jitter=jitter)
-    found = [retry_delay(spec, (it, 1), 1).total_seconds() for it in range(1000)]
+    found = [retry_delay(spec, (number, 1), 1).total_seconds() for number in range(1000)]
 
     assert 10 * least <= min(found) < 10 * least + 0.5
     assert 9.5 < max(found) < 10

@@ -54,7 +54,10 @@ def oracle(tasks: Sequence[TaskSpec]) -> dict[str, int]:
         each.task_id: min(
             HEAVIEST,
             each.priority_weight
-            + sum(by_id[it].priority_weight for it in related[each.weight_rule](each.task_id)),
+            + sum(
+                by_id[task_id].priority_weight
+                for task_id in related[each.weight_rule](each.task_id)
+            ),
         )
         for each in tasks
     }

@@ -287,7 +287,7 @@ def test_a_file_that_claims_to_have_read_what_nobody_has_is_not_parsed_for_ever(
         stored = {"a.py": replace(ROW, signature="lies", paths=("a.py", name))}
         if reasons(state, tmp_path, stored):
             parsed += 1
-            here = {it: state.contents.hash(tmp_path / it) for it in ("a.py", name)}
+            here = {path: state.contents.hash(tmp_path / path) for path in ("a.py", name)}
             state.note_parse("a.py", {"a.py": here["a.py"], name: "lies"}, here)
     assert parsed == MOST_REPEATS
 

@@ -262,8 +262,8 @@ def test_a_disk_that_is_slow_is_read_in_several_listings(
     monkeypatch.setattr(listing, "read_regular", read_slowly)
     listings = [lister.list(tmp_path) for _ in range(3)]
 
-    assert [it.complete for it in listings] == [False, False, True]
-    assert [len(it.paths) for it in listings] == [11, 22, 30]
+    assert [answer.complete for answer in listings] == [False, False, True]
+    assert [len(answer.paths) for answer in listings] == [11, 22, 30]
     assert len(reads) == 30
 
 

@@ -28,7 +28,9 @@ def job(root: Path, name: str, reason: ParseReason = ParseReason.NEW) -> Job:
 
 
 def names(jobs: list[Job], mode: SortMode, seed: int = 0) -> str:
-    return " ".join(it.key.path.removesuffix(".py") for it in in_order(jobs, mode, Random(seed)))
+    return " ".join(
+        ordered.key.path.removesuffix(".py") for ordered in in_order(jobs, mode, Random(seed))
+    )
 
 
 def test_what_was_changed_last_is_parsed_first(jobs: list[Job]) -> None:

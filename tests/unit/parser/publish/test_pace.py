@@ -39,7 +39,9 @@ def parse(
 def wait(made: StoredParse, *, changed: bool = False, failed: bool = False) -> float:
     """Return the wait without what spreads files over time."""
     found = PACE.due_in(made, changed=changed, failed=failed)
-    return next(it for it in (10, 20, 30, 600, 3600, found) if it <= found <= it * (1 + SPREAD))
+    return next(
+        name for name in (10, 20, 30, 600, 3600, found) if name <= found <= name * (1 + SPREAD)
+    )
 
 
 def test_a_file_that_does_not_change_is_looked_at_seldom() -> None:

@@ -67,7 +67,7 @@ def test_where_all_is_done_the_wait_is_the_shortest_again() -> None:
 
 
 def test_what_is_found_is_true_if_it_is_anything() -> None:
-    assert [bool(it) for it in (NOTHING, ALL, MORE)] == [False, True, True]
+    assert [bool(found) for found in (NOTHING, ALL, MORE)] == [False, True, True]
 
 
 def test_a_failure_is_no_step_in_vain() -> None:
@@ -216,7 +216,7 @@ def test_what_failed_together_is_not_tried_again_together() -> None:
 
     waits = {waited(seed) for seed in range(20)}
     assert len(waits) == 20
-    assert all(2 <= it <= 4 for it in waits)
+    assert all(2 <= wait <= 4 for wait in waits)
 
 
 def test_it_tells_when_it_begins_a_step_and_for_how_long_it_rests() -> None:

@@ -24,7 +24,7 @@ def health_with(*checks: HealthCheck) -> tuple[Health, FakeClock]:
 
 
 def verdict(checks: list[HealthCheck]) -> dict[str, bool]:
-    return {it.check: it.ok for it in checks}
+    return {check.check: check.ok for check in checks}
 
 
 def test_a_service_whose_loop_moves_is_alive_whatever_the_database_does() -> None:
@@ -105,7 +105,7 @@ def test_what_makes_a_service_not_ready(
     change(health)
     health.moved()
 
-    wrong = [(it.check, it.found) for it in health.ready() if not it.ok]
+    wrong = [(checked.check, checked.found) for checked in health.ready() if not checked.ok]
     assert wrong == [(check, found)]
     assert verdict(health.alive()) == {"loop": True}
 
@@ -116,7 +116,7 @@ def test_what_the_database_says_makes_a_service_not_ready(
 ) -> None:
     health, _ = health_with(*checks)
 
-    assert [it.check for it in health.ready() if not it.ok] == [wrong]
+    assert [check.check for check in health.ready() if not check.ok] == [wrong]
 
 
 def test_a_service_whose_loop_is_stuck_is_not_ready() -> None:
@@ -138,7 +138,7 @@ def test_a_service_is_ready_once_its_loop_has_begun() -> None:
     health.moved()
     phases.append(health.ready()[0])
 
-    assert [(it.ok, it.found) for it in phases] == [
+    assert [(check.ok, check.found) for check in phases] == [
         (False, "waiting for the database"),
         (False, "waiting for the database"),
         (False, "starting"),

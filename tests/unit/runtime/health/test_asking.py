@@ -46,7 +46,7 @@ def test_the_checks_are_those_of_the_service() -> None:
     with closing(start(ServiceKind.WORKER, 0, health)) as running:
         assert ask(running.port, "/healthz") == health.alive()
         assert ask(running.port, "/readyz") == health.ready()
-        assert not all(it.ok for it in health.ready())
+        assert not all(check.ok for check in health.ready())
 
 
 def test_where_nobody_listens_that_is_the_check(stranger: socket.socket) -> None:

@@ -74,7 +74,7 @@ def test_one_look_serves_all_who_ask_at_once(slow: Slow) -> None:
         asked = [threads.submit(looking, LONG) for _ in range(8)]
         slow.go.set()
 
-        assert [it.result() for it in asked] == [GOOD] * 8
+        assert [future.result() for future in asked] == [GOOD] * 8
     assert slow.begun == 1
 
 

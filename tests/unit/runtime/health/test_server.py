@@ -215,7 +215,7 @@ def test_a_mistake_is_logged_and_a_client_that_leaves_is_not(
     with closing(running(HealthServer(0, fail, SystemClock()))) as failing:
         assert said(failing.port, b"GET /healthz HTTP/1.1\r\n\r\n") == b""
 
-    assert [it.getMessage() for it in caplog.records] == [
+    assert [record.getMessage() for record in caplog.records] == [
         "action=http A request has failed."
     ] * lines
 

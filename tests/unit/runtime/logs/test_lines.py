@@ -51,7 +51,7 @@ def test_a_record_that_was_made_up_is_a_record_or_a_message(told: str) -> None:
 @given(st.text(), st.sampled_from(["", "a\n" * LONGEST_LINE, "\x01" * LONGEST_LINE]))
 def test_a_record_is_one_line_and_as_long_as_need_be(text: str, more: str) -> None:
     told = record("INFO", "logger", text + more)
-    lines = [decode(it) for it in encode_output(TIME, LogSource.STDERR, _printed(told))]
+    lines = [decode(line) for line in encode_output(TIME, LogSource.STDERR, _printed(told))]
 
     assert "\n" not in told
     assert {(line.source, line.level, line.logger) for line in lines} == {

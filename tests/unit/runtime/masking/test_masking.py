@@ -344,7 +344,7 @@ def test_no_cut_of_the_stream_makes_a_difference(secrets: list[str], data: st.Da
     secrets = [*secrets, secrets[0] + secrets[-1]]  # one begins with another
     piece = st.one_of(st.sampled_from(secrets), LETTERS, st.text(max_size=5))
     before, after = data.draw(st.text(max_size=3)), data.draw(st.text(max_size=3))
-    written = [it for secret in secrets for it in encodings(secret, before, after)]
+    written = [encoding for secret in secrets for encoding in encodings(secret, before, after)]
     text = "".join(data.draw(st.lists(st.one_of(piece, st.sampled_from(written)), max_size=12)))
     whole = text.encode("utf-8")
     cuts = data.draw(st.lists(st.integers(0, 10_000), max_size=20))

@@ -134,7 +134,7 @@ Numbers = tuple[int | None, ...]
 
 def numbers(name: str) -> Numbers:
     (found,) = (line.split()[1:] for line in KERNEL.split("\n") if line.split()[:1] == [name])
-    return tuple(None if it == "-" else int(it) for it in found)
+    return tuple(None if number == "-" else int(number) for number in found)
 
 
 @pytest.mark.parametrize("name", [*REFUSED, *OF_ITSELF])

@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def judged(home: Path) -> list[bool]:
-    return [it.ok for it in secret_modes(Examined({}, home, SystemClock()))]
+    return [finding.ok for finding in secret_modes(Examined({}, home, SystemClock()))]
 
 
 def mode(path: Path) -> int:

@@ -118,7 +118,7 @@ def test_no_setting_is_called_like_a_variable_that_kubernetes_sets() -> None:
 
 def test_only_the_http_ports_are_called_like_the_address_of_a_service() -> None:
     """Those are passed over if they look like an address."""
-    ports = [it for it in VARIABLES if variable(*it).endswith("_PORT")]
+    ports = [setting for setting in VARIABLES if variable(*setting).endswith("_PORT")]
 
     assert ports == HTTP_PORTS
 

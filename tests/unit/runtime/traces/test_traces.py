@@ -52,7 +52,7 @@ def started(collector: Fake, most: int = 4, batch: int = 1) -> Traces:
 
 
 def dropped(why: str) -> float:
-    return {it.labels: it.value for it in SPANS_DROPPED.series()}[(why,)]
+    return {series.labels: series.value for series in SPANS_DROPPED.series()}[(why,)]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_is_told_arrives_but_for_what_is_not_sampled() -> None:
     made.tell(lambda: [span(1), span(0), span(2)])
     made.close()
 
-    assert [it.trace_id for it in collector.sent] == [1, 2]
+    assert [sent.trace_id for sent in collector.sent] == [1, 2]
 
 
 def test_nobody_waits_for_a_collector_that_hangs_and_what_is_too_much_is_counted() -> None:

@@ -86,7 +86,7 @@ def test_only_a_name_that_is_written_down_is_warned_of(
         warnings.simplefilter("always")
         run(PythonOperator(task_id="w", python_callable=function(form, "execution_date")))
 
-    assert len([it for it in caught if it.category is OldNameWarning]) == warned
+    assert len([warning for warning in caught if warning.category is OldNameWarning]) == warned
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def test_functions_come_from_default_args_and_a_task_may_have_others_or_none() -
 
         decorated.expand(it=[1, 2])
 
-    events = {it.task_id: it.callbacks for it in to_spec(dag, "d.py").tasks}
+    events = {spec.task_id: spec.callbacks for spec in to_spec(dag, "d.py").tasks}
     assert as_given.calls_on == mapped.calls_on == {CallbackEvent.FAILURE: (one,)}
     assert as_given.calls_first == (two,)
     assert other.calls_on == {CallbackEvent.FAILURE: (two,)}

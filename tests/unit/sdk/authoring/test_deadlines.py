@@ -60,7 +60,7 @@ def test_a_dag_has_several_deadlines_and_its_tasks_have_slas() -> None:
     spec = to_spec(dag, "flights.py")
 
     assert spec.deadlines == (AN_HOUR_AFTER_DUE, later.spec)
-    assert [it.slas for it in spec.tasks] == [(AN_HOUR_AFTER_DUE,), ()]
+    assert [task.slas for task in spec.tasks] == [(AN_HOUR_AFTER_DUE,), ()]
     assert spec.has_deadlines()
     assert not spec.has_deadlines(backfill=True)
     of_backfills = replace(later.spec, backfills=True)

@@ -59,7 +59,7 @@ def test_a_write_that_fails_is_told_each_time_and_leaves_no_part(
             patch.setattr(os, "fdopen", full)
             with pytest.raises(OSError, match="No space left"):
                 code.place()
-    assert [it for it in code.root.rglob("*") if it.is_file()] == []
+    assert [path for path in code.root.rglob("*") if path.is_file()] == []
 
     code.place()
     assert (code.root / "data.csv").read_bytes() == b"1,2"

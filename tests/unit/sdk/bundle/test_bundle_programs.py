@@ -40,8 +40,8 @@ def result_of(code: BundleCode) -> object:
     """Return what the DAG file calls its result."""
     with importing(code):
         load_dag_file(code.root / "dag.py", code.root, code)
-        found = [it for name, it in sys.modules.items() if name.endswith("dag")]
-    return next(it.RESULT for it in found if hasattr(it, "RESULT"))
+        found = [module for name, module in sys.modules.items() if name.endswith("dag")]
+    return next(module.RESULT for module in found if hasattr(module, "RESULT"))
 
 
 @pytest.mark.regression

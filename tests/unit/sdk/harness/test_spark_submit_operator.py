@@ -103,7 +103,9 @@ def test_to_end_an_application_nothing_is_rendered_but_what_names_it_and_no_user
     )
 
     assert run(task, submit=submitted.append, do=end_application).outcome is Outcome.SUCCESS
-    assert [(it.application, it.conn_id) for it in submitted] == [("2013-01-01.py", "far")]
+    assert [(application.application, application.conn_id) for application in submitted] == [
+        ("2013-01-01.py", "far")
+    ]
 
 
 def test_a_task_that_submits_nothing_in_this_version_says_so_instead_of_running(

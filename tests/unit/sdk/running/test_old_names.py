@@ -62,7 +62,7 @@ def test_in_templates(name: str, dag: DAG, run: Run, xcoms: XComs) -> None:
         run(task)
 
     assert xcoms["show", "return_value"] == NAMES[name]
-    told = [str(it.message) for it in caught if it.category is OldNameWarning]
+    told = [str(warning.message) for warning in caught if warning.category is OldNameWarning]
     wanted = [f"{name} is an old name; use {REPLACED[name]}."] if name in REPLACED else []
     assert told == wanted
 

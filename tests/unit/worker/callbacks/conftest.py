@@ -101,7 +101,9 @@ class Desk:
             raise OperationalError("UPDATE", {}, Exception("connection refused"))
         self.told += reports
         if self.returns:
-            self.waiting += [work(it.key.id) for it in reports if it.state is CallbackState.QUEUED]
+            self.waiting += [
+                work(report.key.id) for report in reports if report.state is CallbackState.QUEUED
+            ]
 
 
 class AtOnce(Executor):

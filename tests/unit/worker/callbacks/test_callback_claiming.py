@@ -63,7 +63,7 @@ def test_while_none_can_be_started_they_are_claimed_ever_more_seldom(town: Any) 
         town.steps(1, seconds=0.1)
 
     assert 8 <= len(town.desk.asked) <= 20
-    assert {it.state for it in town.desk.told} == {BACK}
+    assert {report.state for report in town.desk.told} == {BACK}
 
 
 def test_none_is_claimed_while_there_is_no_fork_server(town: Any) -> None:

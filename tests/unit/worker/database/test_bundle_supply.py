@@ -22,14 +22,14 @@ from headway_worker.protocol.supply import WorkerSupply
 
 OWN = {"etl.py": b"DAG"}
 BUNDLE = {f"{number}.csv": f"content {number}".encode() for number in range(2_000)}
-CONTENTS = {content_hash(it): it for it in (*OWN.values(), *BUNDLE.values())}
+CONTENTS = {content_hash(content): content for content in (*OWN.values(), *BUNDLE.values())}
 
 
 def hashes(files: Mapping[str, bytes]) -> dict[str, str]:
-    return {path: content_hash(it) for path, it in files.items()}
+    return {path: content_hash(content) for path, content in files.items()}
 
 
-MANIFESTS = {manifest_hash(hashes(it)): hashes(it) for it in (OWN, BUNDLE)}
+MANIFESTS = {manifest_hash(hashes(files)): hashes(files) for files in (OWN, BUNDLE)}
 
 
 class Channel:
@@ -64,7 +64,7 @@ def channel(database: WorkerDatabase, monkeypatch: pytest.MonkeyPatch) -> Channe
     monkeypatch.setattr(stored_versions, "manifest", lambda _conn, key: MANIFESTS[key])
     monkeypatch.setattr(stored_versions, "bundle_hash", lambda *_: found.bundle)
     monkeypatch.setattr(
-        stored_versions, "contents", lambda _, keys: {it: CONTENTS[it] for it in keys}
+        stored_versions, "contents", lambda _, keys: {key: CONTENTS[key] for key in keys}
     )
     monkeypatch.setattr(
         stored_versions,

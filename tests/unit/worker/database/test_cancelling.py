@@ -117,7 +117,7 @@ def test_one_that_waits_for_spark_is_reported_at_once(scene: Scene) -> None:
     scene.stopping = True
     scene.until(lambda: scene.reported)
 
-    assert [(it.key, it.outcome) for it in scene.reported] == [(KEY, Outcome.CANCELLED)]
+    assert [(report.key, report.outcome) for report in scene.reported] == [(KEY, Outcome.CANCELLED)]
 
 
 def test_one_that_waits_for_spark_is_handed_back_as_one_that_never_began(scene: Scene) -> None:

@@ -138,7 +138,7 @@ def test_a_content_that_was_changed_or_is_missing_comes_from_the_worker(
     worker = Worker()
 
     assert WorkerSupply(tmp_path, worker.ask).content(HASH) == CONTENT
-    assert [it["start"] for it in worker.asked] == [0, 7, 14]
+    assert [question["start"] for question in worker.asked] == [0, 7, 14]
 
 
 def test_what_the_worker_says_is_checked_as_well(tmp_path: Path) -> None:

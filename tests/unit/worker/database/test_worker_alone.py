@@ -225,7 +225,7 @@ def test_values_of_a_mapped_task_are_handed_on_page_by_page(
         _database: WorkerDatabase, claimed: object, task_id: str, key: str, after: int
     ) -> dict[int, Any]:
         assert (claimed, task_id, key) == (work.claimed, "m", "k")
-        return dict([it for it in left.items() if it[0] > after][:2])
+        return dict([item for item in left.items() if item[0] > after][:2])
 
     monkeypatch.setattr(WorkerDatabase, "pull_xcoms", page)
     questions = Questions(database, resolver, MagicMock(), clock, Event())

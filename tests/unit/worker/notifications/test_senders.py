@@ -103,9 +103,9 @@ def test_an_e_mail_arrives_under_the_key() -> None:
         send(by_mail(port), MESSAGE, [])
         send(by_mail(port), MESSAGE, ["c@example.com"])
 
-    assert [it["Message-ID"] for it in mails] == [f"<{KEY}@example.com>"] * 2
+    assert [message["Message-ID"] for message in mails] == [f"<{KEY}@example.com>"] * 2
     assert (mails[0]["Subject"], mails[0]["From"]) == (MESSAGE.subject, "headway@example.com")
-    assert [it["To"] for it in mails] == ["a@example.com, b@example.com", "c@example.com"]
+    assert [message["To"] for message in mails] == ["a@example.com, b@example.com", "c@example.com"]
     payload = mails[0].get_payload(decode=True)
     assert isinstance(payload, bytes)
     assert payload.decode().strip() == MESSAGE.body

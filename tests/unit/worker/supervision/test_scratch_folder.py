@@ -219,4 +219,4 @@ def test_an_idle_one_that_finds_no_folder_above_is_not_left(tmp_path: Path) -> N
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(it.name for it in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir())

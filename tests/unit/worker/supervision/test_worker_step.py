@@ -181,7 +181,7 @@ def test_to_read_the_slots_does_not_look_for_a_fork_server(
     worker.step()
     looked, total = ready.call_count, worker_settings.slots
 
-    assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 0, total]
+    assert [value(SLOTS, name) for name in ("total", "used", "free")] == [total, 0, total]
     assert ready.call_count == looked > 0
     key, held = AttemptKey(1, 1, UUID(int=1)), MagicMock(state=WorkState.ENDING, holds_slot=True)
     held.report = None
@@ -189,5 +189,5 @@ def test_to_read_the_slots_does_not_look_for_a_fork_server(
     ready.return_value = False
     assert value(SLOTS, "free") == total, "what a step has found is told until the next one"
     worker.step()
-    assert [value(SLOTS, it) for it in ("total", "used", "free")] == [total, 1, 0]
+    assert [value(SLOTS, name) for name in ("total", "used", "free")] == [total, 1, 0]
     worker.close()

@@ -46,8 +46,10 @@ class StageBook:
 
     def take(self, stages: Iterable[Mapping[str, Any]], jobs: Iterable[Mapping[str, Any]]) -> None:
         """Take the answers on stages and jobs: all of both, or neither."""
-        known = {(int(it["stageId"]), int(it["attemptId"])): _numbers(it) for it in stages}
-        self._jobs |= {int(it["jobId"]) for it in jobs}
+        known = {
+            (int(stage["stageId"]), int(stage["attemptId"])): _numbers(stage) for stage in stages
+        }
+        self._jobs |= {int(job["jobId"]) for job in jobs}
         self._stages |= known
 
     def to_judge(self) -> list[StageKey]:
@@ -59,16 +61,19 @@ class StageBook:
         known = max(self._peaks.values(), default=0)
         return [
             key
-            for key, it in self._stages.items()
-            if it["status"] in _ENDED
+            for key, stage in self._stages.items()
+            if stage["status"] in _ENDED
             and key not in self._skews
-            and (_may_be_skewed(it) or (it["numTasks"] > 1 and it["peakExecutionMemory"] > known))
+            and (
+                _may_be_skewed(stage)
+                or (stage["numTasks"] > 1 and stage["peakExecutionMemory"] > known)
+            )
         ]
 
     def judge(self, key: StageKey, summary: Mapping[str, Any]) -> None:
         """Take the answer on the tasks of a stage, at the quantiles 0.5 and 1."""
         durations = summary["duration"] if "duration" in summary else summary["executorRunTime"]
-        median, longest = (float(it) for it in durations)
+        median, longest = (float(duration) for duration in durations)
         is_skewed = _may_be_skewed(self._stages[key]) and longest >= SKEW_MS
         self._peaks[key] = int(summary.get("peakExecutionMemory", (0, 0))[1])
         self._skews[key] = round(longest / max(median, 1), 2) if is_skewed else 0.0
@@ -80,7 +85,11 @@ class StageBook:
     @property
     def running(self) -> int:
         """How many tasks run now."""
-        return sum(it["numActiveTasks"] for it in self._stages.values() if it["status"] == "ACTIVE")
+        return sum(
+            stage["numActiveTasks"]
+            for stage in self._stages.values()
+            if stage["status"] == "ACTIVE"
+        )
 
     def counts(self) -> list[StageCount]:
         """Return how far each stage is; those are left out whose result is there already.
@@ -88,32 +97,32 @@ class StageBook:
         What an attempt at a stage has left undone when it failed is the next one's to do.
         """
         found: dict[int, StageCount] = {}
-        for (stage_id, _), it in sorted(self._stages.items()):
-            if it["status"] == _SKIPPED:
+        for (stage_id, _), stage in sorted(self._stages.items()):
+            if stage["status"] == _SKIPPED:
                 continue
             before = found.get(stage_id, StageCount(stage_id, 0, 0, True))
-            finished = min(it["numCompleteTasks"], it["numTasks"])
-            tasks = finished if it["status"] == "FAILED" else it["numTasks"]
+            finished = min(stage["numCompleteTasks"], stage["numTasks"])
+            tasks = finished if stage["status"] == "FAILED" else stage["numTasks"]
             found[stage_id] = StageCount(
                 stage_id,
                 before.num_tasks + tasks,
                 before.num_completed_tasks + finished,
-                it["status"] in _ENDED,
+                stage["status"] in _ENDED,
             )
         return list(found.values())
 
     def figures(self) -> SparkFigures:
         """Return what all of it took so far."""
-        begun = [it for it in self._stages.values() if it["status"] != _SKIPPED]
+        begun = [stage for stage in self._stages.values() if stage["status"] != _SKIPPED]
 
         def total(*names: str) -> int:
-            return sum(it[name] for it in begun for name in names)
+            return sum(stage[name] for stage in begun for name in names)
 
         failed = total("numFailedTasks", "numKilledTasks")
-        skew, worst = max(((it, key) for key, it in self._skews.items()), default=(0.0, (0, 0)))
+        skew, worst = max(((skew, key) for key, skew in self._skews.items()), default=(0.0, (0, 0)))
         return SparkFigures(
             jobs=len(self._jobs),
-            stages=sum(it["status"] in _ENDED for it in begun),
+            stages=sum(stage["status"] in _ENDED for stage in begun),
             tasks=total("numCompleteTasks") + failed,
             tasks_failed=failed,
             executor_run_ms=total("executorRunTime"),
@@ -171,4 +180,4 @@ def _numbers(stage: Mapping[str, Any]) -> dict[str, Any]:
         *((name, stage[name]) for name in _COUNTS),
         *((name, stage.get(name, 0)) for name in _LATER),
     ]
-    return {"status": str(stage["status"]), **{name: max(int(it), 0) for name, it in given}}
+    return {"status": str(stage["status"]), **{name: max(int(number), 0) for name, number in given}}

@@ -92,7 +92,9 @@ class FiguresWriter:
         self, news: Mapping[AttemptKey, SparkNews], ended: Mapping[AttemptKey, _EndedSession]
     ) -> list[AttemptKey]:
         figures = self._read_figures(ended)
-        from_logs = {key: SparkNews(key=key, figures=it) for key, it in figures.items()}
+        from_logs = {
+            key: SparkNews(key=key, figures=spark_figures) for key, spark_figures in figures.items()
+        }
         said = [
             _merged(news.get(key, SparkNews(key=key)), from_logs.get(key))
             for key in news.keys() | from_logs.keys()
@@ -110,14 +112,14 @@ class FiguresWriter:
         self, ended: Mapping[AttemptKey, _EndedSession]
     ) -> dict[AttemptKey, SparkFigures]:
         """Read the logs as far as they go; return the figures of whom is over for certain."""
-        present = {*self.spark.logs(), *(it.scratch for it in ended.values())}
+        present = {*self.spark.logs(), *(session.scratch for session in ended.values())}
         self._event_logs = {path: self._event_logs.get(path) or EventLog(path) for path in present}
         tallies = {path: events.read() for path, events in self._event_logs.items()}
         found = {}
-        for key, it in ended.items():
-            waited, tally = self.clock.monotonic() - it.since, tallies[it.scratch]
-            if waited >= (_LONGEST if tally.is_busy(it.session_id) else _SETTLING):
-                found[key] = tally.figures(it.session_id)
+        for key, session in ended.items():
+            waited, tally = self.clock.monotonic() - session.since, tallies[session.scratch]
+            if waited >= (_LONGEST if tally.is_busy(session.session_id) else _SETTLING):
+                found[key] = tally.figures(session.session_id)
         return found
 
 

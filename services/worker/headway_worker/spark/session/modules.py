@@ -73,15 +73,15 @@ def _modules(code: BundleCode) -> Iterator[tuple[str, bytes]]:
     """
     loaded = {getattr(sys.modules[name], "__file__", "") for name in _dag_files()}
     names = sorted(
-        it
-        for it in code.names(others=False)
-        if it.endswith(".py") and str(code.root / it) not in loaded and code.is_file(it)
+        name
+        for name in code.names(others=False)
+        if name.endswith(".py") and str(code.root / name) not in loaded and code.is_file(name)
     )
     for folder in (code.inside(entry) for entry in reversed(sys.path)):
         if folder is not None:
             begin = f"{folder}/" if folder else ""
-            below = [(it.removeprefix(begin), it) for it in names if it.startswith(begin)]
-            yield from ((inner, code.read(it)) for inner, it in below if _is_importable(inner))
+            below = [(name.removeprefix(begin), name) for name in names if name.startswith(begin)]
+            yield from ((inner, code.read(path)) for inner, path in below if _is_importable(inner))
 
 
 def _is_importable(path: str) -> bool:

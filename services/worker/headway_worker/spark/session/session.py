@@ -126,7 +126,7 @@ def _await_operations(client: SparkConnectClient) -> None:
             if _CLOSED in str(error):
                 raise
             return
-        if not any(it.state in _GOING_ON for it in found):
+        if not any(stage.state in _GOING_ON for stage in found):
             return
         if _CLOCK.monotonic() > deadline:
             raise SparkError("An operation of the Spark session goes on though it was interrupted.")

@@ -145,15 +145,18 @@ def _value(value: object) -> str:
 
 
 def _files(files: "Sequence[FileDifference]") -> Iterator[tuple[str, str]]:
-    for it in files:
-        if it.lines:
-            yield from ((line, _STYLES.get(line[:1], "")) for line in it.lines)
+    for changed in files:
+        if changed.lines:
+            yield from ((line, _STYLES.get(line[:1], "")) for line in changed.lines)
             continue
-        yield f"{it.change} {it.path} ({'empty' if it.lines == [] else 'not text'})", "yellow"
-        for sign, key in (("-", it.before), ("+", it.after)):
+        yield (
+            f"{changed.change} {changed.path} ({'empty' if changed.lines == [] else 'not text'})",
+            "yellow",
+        )
+        for sign, key in (("-", changed.before), ("+", changed.after)):
             if key is not None:
                 yield f"{sign} sha256 {key}", _STYLES[sign]
-        yield from ((f"    {change} {name}", "") for name, change in it.entries.items())
+        yield from ((f"    {change} {name}", "") for name, change in changed.entries.items())
 
 
 def _print_json(
@@ -165,4 +168,4 @@ def _print_json(
     from headway.cli.screen.output import show
 
     found = {"dag_id": dag_id, "versions": list(numbers), "structure": as_row(shape)}
-    show([{**found, "code": [as_row(it) for it in files]}], (), Format.JSON)
+    show([{**found, "code": [as_row(changed) for changed in files]}], (), Format.JSON)

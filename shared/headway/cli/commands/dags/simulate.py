@@ -71,7 +71,9 @@ def _show(found: "Simulated", output: Format) -> None:
     simulation = found.simulation
     tasks = [_row(each, "queued") for each in simulation.gained()]
     tasks += [_row(each, "not queued") for each in simulation.lost()]
-    refusals = [_refusal(simulation, it, *numbers) for it, numbers in simulation.refusals().items()]
+    refusals = [
+        _refusal(simulation, budget, *numbers) for budget, numbers in simulation.refusals().items()
+    ]
     if output is Format.JSON:
         figures = {
             "waiting": len(simulation.waiting),

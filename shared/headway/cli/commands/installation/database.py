@@ -83,12 +83,12 @@ def roles(output: Output = Format.TABLE) -> None:
         statuses = logins.statuses(conn)
     rows = [
         {
-            "role": it.login,
-            "may_log_in": _login(it),
-            "password": {True: "set", False: "not set", None: "?"}[it.has_password],
-            "used_for": logins.PURPOSES[it.login],
+            "role": status.login,
+            "may_log_in": _login(status),
+            "password": {True: "set", False: "not set", None: "?"}[status.has_password],
+            "used_for": logins.PURPOSES[status.login],
         }
-        for it in statuses
+        for status in statuses
     ]
     show(rows, COLUMNS, output)
 

@@ -35,7 +35,7 @@ def doctor(output: Output = Format.TABLE) -> None:
         show(findings, COLUMNS, output)
     else:
         show_lines(line for finding in findings for line in _lines(finding))
-    if not all(it.ok for it in findings):
+    if not all(finding.ok for finding in findings):
         raise typer.Exit(ExitStatus.FAILED)
 
 

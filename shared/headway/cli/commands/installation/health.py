@@ -49,7 +49,7 @@ def health(
     else:
         found = _service(service, "/readyz" if ready else "/healthz")
     show(found, COLUMNS, output)
-    if not all(it.ok for it in found):
+    if not all(check.ok for check in found):
         raise typer.Exit(ExitStatus.FAILED)
 
 

@@ -58,8 +58,8 @@ def show_tables(found: Mapping[str, Any]) -> None:
         print()
     stuck: Sequence[Mapping[str, Any]] = found["stuck"]
     typer.echo(typer.style("Stuck" if stuck else "Nothing is stuck.", bold=True))
-    for it in stuck:
-        print(f"- {visible(it['sentence'])}\n  {visible(it['remedy'])}")
+    for problem in stuck:
+        print(f"- {visible(problem['sentence'])}\n  {visible(problem['remedy'])}")
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:

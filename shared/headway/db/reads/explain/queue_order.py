@@ -203,7 +203,9 @@ def free(
     That of the schedulers is what all of them together have left: each queues its share.
     """
     found = queues.free(conn, 0, 0)
-    found[Budget(Limit.SCHEDULER, ())] = sum(max(it.slots - it.busy, 0) for it in schedulers)
+    found[Budget(Limit.SCHEDULER, ())] = sum(
+        max(process.slots - process.busy, 0) for process in schedulers
+    )
     for pool in {task.pool for task in tasks}:
         for row in conn.execute(pools.FREE, {"name": pool}):
             found[Budget(Limit.POOL, (pool,))] = int(row.free)
@@ -216,7 +218,7 @@ def limits(
     conn: Connection, schedulers: Sequence[ProcessRow], tasks: Sequence[ReadyTask]
 ) -> dict[Budget, int]:
     """Return how much the budgets have in all that these tasks draw on."""
-    found = {Budget(Limit.SCHEDULER, ()): sum(it.slots for it in schedulers)}
+    found = {Budget(Limit.SCHEDULER, ()): sum(process.slots for process in schedulers)}
     for row in conn.execute(POOL_SLOTS, {"names": sorted({task.pool for task in tasks})}):
         found[Budget(Limit.POOL, (row.name,))] = row.slots
     for row in conn.execute(PLACES, {"dag_ids": sorted({task.dag_id for task in tasks})}):

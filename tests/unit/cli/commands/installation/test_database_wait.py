@@ -47,8 +47,8 @@ def test_a_line_is_logged_for_each_change_of_what_is_waited_for(
 
     away = "action=wait: The database does not answer: refused"
     unmigrated = "action=wait: The database has no tables; run `headway db migrate`."
-    assert [it.getMessage() for it in caplog.records] == [away, unmigrated, away]
-    assert {it.levelno for it in caplog.records} == {logging.WARNING}
+    assert [record.getMessage() for record in caplog.records] == [away, unmigrated, away]
+    assert {record.levelno for record in caplog.records} == {logging.WARNING}
     assert told.last == "The database does not answer: refused"
 
 

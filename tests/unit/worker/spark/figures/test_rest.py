@@ -62,7 +62,7 @@ def test_progress_of_a_real_driver_leaves_out_what_was_skipped() -> None:
     found = StageBook()
     found.take(answer("stages"), answer("jobs"))
 
-    assert [it.stage_id for it in found.counts()] == [0, 2, 3, 4, 6, 7, 8]
+    assert [stage.stage_id for stage in found.counts()] == [0, 2, 3, 4, 6, 7, 8]
     assert found.counts()[-2:] == [StageCount(7, 8, 8, True), StageCount(8, 1, 1, True)]
     assert found.running == 0
 
@@ -98,7 +98,7 @@ def test_what_the_driver_shows_no_longer_is_still_counted() -> None:
 
     found.take([stage(2, "ACTIVE", 5, 0)], [])
 
-    assert [it.num_tasks for it in found.counts()] == [10, 5]
+    assert [stage.num_tasks for stage in found.counts()] == [10, 5]
 
 
 def test_memory_is_that_of_one_task_though_a_stage_tells_the_sum() -> None:
