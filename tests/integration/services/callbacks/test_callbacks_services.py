@@ -154,7 +154,7 @@ def test_what_comes_of_each_is_in_the_journal_and_in_the_list(called: StackRun) 
         row.callback: f"callback.{row.state}" for row in rows
     }
     listed = called.stack.headway("callbacks", "list", called.dag_id, "--output", "json")
-    assert [row.callback for row in json.loads(listed.stdout)] == [
+    assert [row["callback"] for row in json.loads(listed.stdout)] == [
         row.callback for row in rows[::-1]
     ]
 
