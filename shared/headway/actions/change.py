@@ -10,10 +10,12 @@ from headway.db.changes import run_changes, run_end
 from headway.db.changes.run_changes import LockedRun
 from headway.db.core import events
 from headway.db.core.events import Event
+from headway.db.reads import dag_views
 from headway.db.scheduling import wakes
 from headway.decide.changes.intervene import Instance, Intervention
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import ConflictError, TaskNotFoundError
+from headway.domain.hints import Action, Hint, act, hint
 from headway.domain.states import UNFINISHED_RUN, Role, RunState, TaskState
 
 
@@ -132,6 +134,20 @@ def carry_out(
     )
 
 
+def held_by_dag(conn: Connection, dag_id: str) -> Hint | None:
+    """Say what keeps the runs of a DAG from going on, and what to do; None if nothing does."""
+    dag = dag_views.dag(conn, dag_id)
+    if dag is None or not dag.active:
+        where = "" if dag is None else f" (it was in {dag.relative_path})"
+        return hint(
+            f"No file defines {dag_id} any more{where}: nothing of it starts until one does."
+        )
+    if dag.paused:
+        unpause = act(Action.UNPAUSE_DAG, dag_id=dag_id)
+        return hint(f"{dag_id} is paused: nothing of it starts until ", unpause, ".")
+    return None
+
+
 def have_looked_at(conn: Connection, run: LockedRun) -> RunState:
     """Have the scheduler look at a run of which tasks have changed; return the run's state.
 
@@ -161,7 +177,7 @@ def pick(
     ]
     for task_id in tasks:
         if not any(instance.task_id == task_id for instance in picked):
-            raise NotFoundError(_no_instance(run, instances, task_id, map_index))
+            raise TaskNotFoundError(_no_instance(run, instances, task_id, map_index))
     return picked
 
 

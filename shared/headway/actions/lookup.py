@@ -9,11 +9,21 @@ from sqlalchemy import Connection
 from headway.db.changes import run_changes
 from headway.db.changes.run_changes import LockedRun
 from headway.db.core import stored_versions
-from headway.db.reads import dag_views, run_views
+from headway.db.reads import callback_views, dag_views, notification_views, run_views
+from headway.db.reads.callback_views import CallbackView
+from headway.db.reads.notification_views import NotificationView
 from headway.db.reads.run_views import RunView
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import DagSpec
-from headway.domain.errors import NotFoundError
+from headway.domain.errors import (
+    CallbackNotFoundError,
+    DagNotFoundError,
+    NotFoundError,
+    NotificationNotFoundError,
+    RunNotFoundError,
+    TaskNotFoundError,
+)
+from headway.domain.hints import Action, Hint, act, hint
 from headway.serialization import codec
 
 
@@ -31,7 +41,7 @@ def current_dag(conn: Connection, dag_id: str) -> CurrentDag:
     """Return the DAG; NotFoundError, naming the nearest ones, when there is none."""
     found = dag_views.in_force(conn, dag_id)
     if found is None or not found.active:
-        raise NotFoundError(_no_dag(conn, dag_id))
+        raise _no_dag(conn, dag_id)
     spec = codec.decode(found.serialized)
     return CurrentDag(spec, found.version_id, found.number, found.paused)
 
@@ -40,7 +50,7 @@ def run_of(conn: Connection, dag_id: str, run_id: str) -> RunView:
     """Return the run; NotFoundError, naming the nearest, when there is none."""
     found = run_views.run(conn, dag_id, run_id)
     if found is None:
-        raise NotFoundError(_no_run(conn, dag_id, run_id))
+        raise _no_run(conn, dag_id, run_id)
     return found
 
 
@@ -61,7 +71,7 @@ def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun:
     """
     run = run_changes.lock_run(conn, dag_id, run_id)
     if run is None:
-        raise NotFoundError(_no_run(conn, dag_id, run_id))
+        raise _no_run(conn, dag_id, run_id)
     return run
 
 
@@ -75,24 +85,51 @@ def check_tasks(graph: DagGraph, named: Sequence[str]) -> None:
     for task_id in named:
         if task_id not in graph.tasks:
             dag_id = graph.dag.dag_id
-            hint = _nearest(task_id, graph.tasks, f"`headway dags show {dag_id}` shows its tasks.")
-            raise NotFoundError(f"DAG {dag_id} has no task {task_id!r} in that run. {hint}")
+            shown = hint(act(Action.SHOW_DAG, dag_id=dag_id), " shows its tasks.")
+            raise TaskNotFoundError(
+                f"DAG {dag_id} has no task {task_id!r} in that run.",
+                hint=_nearest(task_id, graph.tasks, shown),
+            )
 
 
-def _no_dag(conn: Connection, dag_id: str) -> str:
+def callback_of(conn: Connection, number: int) -> CallbackView:
+    """Return the callback of that number; NotFoundError when there is none."""
+    found = callback_views.callback(conn, number)
+    if found is None:
+        raise CallbackNotFoundError(
+            f"There is no callback {number}.",
+            hint=hint(act(Action.LIST_CALLBACKS), " shows those there are."),
+        )
+    return found
+
+
+def notification_of(conn: Connection, number: int) -> NotificationView:
+    """Return the notification of that number; NotFoundError when there is none."""
+    found = notification_views.notification(conn, number)
+    if found is None:
+        raise NotificationNotFoundError(
+            f"There is no notification {number}.",
+            hint=hint(act(Action.LIST_NOTIFICATIONS), " shows those there are."),
+        )
+    return found
+
+
+def _no_dag(conn: Connection, dag_id: str) -> NotFoundError:
     known = [dag.dag_id for dag in dag_views.dags(conn)]
-    hint = _nearest(dag_id, known, "`headway dags list` shows them all.")
-    return f"There is no DAG {dag_id!r}. {hint}"
+    shown = hint(act(Action.LIST_DAGS), " shows them all.")
+    return DagNotFoundError(f"There is no DAG {dag_id!r}.", hint=_nearest(dag_id, known, shown))
 
 
-def _no_run(conn: Connection, dag_id: str, run_id: str) -> str:
+def _no_run(conn: Connection, dag_id: str, run_id: str) -> NotFoundError:
     if dag_views.dag(conn, dag_id) is None:
         return _no_dag(conn, dag_id)
     known = [run.run_id for run in run_views.runs(conn, dag_id)]
-    hint = _nearest(run_id, known, f"`headway runs list {dag_id}` shows its runs.")
-    return f"DAG {dag_id} has no run {run_id!r}. {hint}"
+    shown = hint(act(Action.LIST_RUNS, dag_id=dag_id), " shows its runs.")
+    return RunNotFoundError(
+        f"DAG {dag_id} has no run {run_id!r}.", hint=_nearest(run_id, known, shown)
+    )
 
 
-def _nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+def _nearest(name: str, known: Iterable[str], otherwise: Hint) -> Hint:
     near = get_close_matches(name, list(known))
-    return f"Did you mean {' or '.join(near)}?" if near else otherwise
+    return hint(f"Did you mean {' or '.join(near)}?") if near else otherwise

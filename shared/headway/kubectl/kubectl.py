@@ -113,6 +113,8 @@ class Kubectl:
 class FailedInPodError(ClusterError):
     """A command in a pod gave no answer; `done` has its message and its exit status."""
 
+    code = "failed_in_pod"
+
     def __init__(self, done: Done) -> None:
         self.done = done
         super().__init__(done.error.strip() or f"it ended with status {done.status}")

@@ -28,10 +28,12 @@ from headway.decide.changes.clear import Selection
 from headway.domain.backfill import Direction, Reprocess
 from headway.domain.dag.catchup import Catchup
 from headway.domain.dag.spec import DagSpec, MapInput, TimetableSpec
-from headway.domain.errors import ConflictError, DagError, NotFoundError
+from headway.domain.errors import ConflictError, NotFoundError, RequestError
+from headway.domain.hints import Action, act
 from headway.domain.states import RunState, TaskState
 from headway.testing.data import seed
 from headway.testing.data.forced import force
+from headway.testing.data.refusals import refused
 from headway.testing.database.interleaving import (
     in_background,
     just_before,
@@ -130,7 +132,7 @@ def test_what_would_become_of_each_date_is_told_and_nothing_is_done(engine: Engi
 
     assert [str(date.decision) for date in found] == ["create", "skip", "rerun"]
     assert days(engine) == [1, 2]
-    with pytest.raises(NotFoundError, match="`headway backfill list` has all"):
+    with refused(NotFoundError, "no backfill 1", act(Action.LIST_BACKFILLS)):
         progress(engine)
 
 
@@ -273,7 +275,7 @@ def test_runs_start_in_the_order_of_the_plan(
 def test_backward_is_refused_where_tasks_depend_on_the_past(engine: Engine) -> None:
     seed.store(engine, seed.dag(replace(seed.task("work"), depends_on_past=True)))
 
-    with pytest.raises(DagError, match="depends_on_past"):
+    with pytest.raises(RequestError, match="depends_on_past"):
         backfill(engine, ask_for(0, 1, Way(direction=Direction.BACKWARD)))
 
 

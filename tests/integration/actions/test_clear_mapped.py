@@ -10,10 +10,12 @@ from headway.actions.change import Author, RunChange
 from headway.actions.runs.clear import clear_tasks
 from headway.decide.changes.clear import Selection
 from headway.domain.dag.spec import MapInput
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import NotFoundError, StillActiveError
+from headway.domain.hints import Action, act
 from headway.domain.states import TaskState
 from headway.testing.data import seed
 from headway.testing.data.forced import force
+from headway.testing.data.refusals import refused
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 NONE = TaskState.NONE
@@ -88,7 +90,7 @@ def test_a_mapped_task_is_not_expanded_anew_while_an_instance_runs(engine: Engin
     run = seed.start_run(engine, MAPPED)
     force(engine, run, list="success", work="success running")
 
-    with pytest.raises(ConflictError, match=r"work\[1\] is running.*headway tasks cancel"):
+    with refused(StillActiveError, r"work\[1\] is running", act(Action.CANCEL_TASKS)):
         clear(engine, "list")
 
     assert rows(engine, "SELECT FROM event") == []

@@ -16,12 +16,14 @@ from headway.db.reads import backfill_views
 from headway.db.scheduling import queued_runs, runs, wakes
 from headway.decide.changes.backfill import Way
 from headway.domain.backfill import Reprocess
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import ConflictError, NotFoundError, StillActiveError
+from headway.domain.hints import Action, act
 from headway.domain.states import RunState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway.testing.data.forced import force
+from headway.testing.data.refusals import refused
 from headway.testing.database.interleaving import just_before, waiting, waiting_before
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -61,9 +63,8 @@ def test_a_run_is_not_deleted_while_an_attempt_is_live(engine: Engine, state: st
     run = seed.start_run(engine, WIDE)
     force(engine, run, b=state)
 
-    with pytest.raises(
-        ConflictError, match=f"while b is {state}. Cancel it first, with `headway runs c"
-    ):
+    cancel = act(Action.CANCEL_RUN, dag_id="etl", run_id=RUN)
+    with refused(StillActiveError, f"while b is {state}", cancel):
         delete(engine)
 
     assert seed.run_states(engine) == {"running": 1}

@@ -132,7 +132,7 @@ def test_what_is_stored_is_written_without_its_value_where_it_is_written_down() 
 def test_what_is_there_is_replaced_only_if_that_is_meant(engine: Engine) -> None:
     put(engine, DB)
 
-    with pytest.raises(ConflictError, match="add --replace"):
+    with pytest.raises(ConflictError, match="There is a connection"):
         put(engine, replace(DB, password="other"), replace=False)
     assert stored(engine, SecretKind.CONNECTION, "db", BEFORE) == DB
 
@@ -140,7 +140,7 @@ def test_what_is_there_is_replaced_only_if_that_is_meant(engine: Engine) -> None
 def test_what_another_one_adds_meanwhile_is_not_replaced_either(engine: Engine) -> None:
     with (
         just_before(engine, secrets.ADD, lambda: put(engine, DB, replace=False)),
-        pytest.raises(ConflictError, match="add --replace"),
+        pytest.raises(ConflictError, match="There is a connection"),
     ):
         put(engine, replace(DB, password="other"), replace=False)
 

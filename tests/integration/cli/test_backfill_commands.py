@@ -12,8 +12,9 @@ from headway.actions.backfills.create import BackfillRequest, CreatedBackfill, p
 from headway.cli.input import session
 from headway.cli.main import app
 from headway.cli.screen import watch_backfill
+from headway.cli.screen.errors import message
 from headway.db.scheduling import queued_runs, runs
-from headway.domain.errors import ConflictError, DagError, NotFoundError
+from headway.domain.errors import ConflictError, NotFoundError, RequestError
 from headway.domain.states import RunState
 from headway.testing.data import seed
 
@@ -55,8 +56,9 @@ def test_dates_that_are_left_alone_are_told_from_those_in_conflict(engine: Engin
 def test_when_all_have_run_it_says_what_to_do(engine: Engine) -> None:
     seed.create_runs(engine, seed.store(engine, seed.dag()), [0, 1])
 
-    with pytest.raises(ConflictError, match="`--reprocess` runs again what has ended"):
+    with pytest.raises(ConflictError, match="All 2 intervals have a run already") as refused:
         say(*CREATE)
+    assert "`--reprocess` runs again what has ended" in message(refused.value)
 
 
 def test_the_reason_is_in_the_journal(engine: Engine) -> None:
@@ -72,7 +74,7 @@ def test_the_reason_is_in_the_journal(engine: Engine) -> None:
 def test_limits_that_cannot_be_are_refused_in_a_dry_run_too(engine: Engine) -> None:
     seed.store(engine, seed.dag())
 
-    with pytest.raises(DagError, match="not 0, and 10,000 at most"), engine.begin() as conn:
+    with pytest.raises(RequestError, match="not 0, and 10,000 at most"), engine.begin() as conn:
         plan(conn, BackfillRequest("etl", seed.START, seed.START, {}, 0), NOW)
 
 

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from headway.cli.local.dag_test import run_dag
 from headway.cli.main import app
+from headway.cli.screen.errors import message
+from headway.domain.errors import HeadwayError
 from headway.testing.data import seed
 
 CANARY = "canary-8f1e-0c5d"
@@ -29,7 +31,9 @@ def database(monkeypatch: pytest.MonkeyPatch, database_url: str, tmp_path: Path)
 def say(*arguments: str, given: str | None = None) -> tuple[int, str, str]:
     """Run a command; return its status, all that it has printed, and its error."""
     result = CliRunner().invoke(app, list(arguments), input=given)
-    return result.exit_code, result.output, str(result.exception or "")
+    error = result.exception
+    told = message(error) if isinstance(error, HeadwayError) else str(error or "")
+    return result.exit_code, result.output, told
 
 
 def do(*arguments: str, given: str | None = None) -> str:
@@ -114,7 +118,7 @@ def test_what_is_exported_can_be_imported(tmp_path: Path) -> None:
     do("variables", "delete", "v", "--yes")
     do("connections", "import", files[0])
     do("variables", "import", files[1])
-    assert "add --replace" in refuse("connections", "import", files[0])
+    assert "Add `--replace`" in refuse("connections", "import", files[0])
     do("connections", "import", files[0], "--replace")
 
     assert do("connections", "export", "-", "--show-secrets") == before

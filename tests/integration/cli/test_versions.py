@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 
 from headway.cli.main import app
 from headway.cli.screen import terminal
+from headway.cli.screen.errors import message
 from headway.db.parsing import stored_code, versions
 from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.spec import DagSpec, MapInput
+from headway.domain.errors import HeadwayError
 from headway.serialization import codec
 from headway.serialization.manifest import content_hash, manifest_hash
 from headway.testing.data import seed
@@ -42,7 +44,8 @@ def data(*arguments: str) -> Any:
 def fails(*arguments: str) -> str:
     result = CliRunner().invoke(app, list(arguments))
     assert result.exit_code != 0
-    return str(result.exception)
+    assert isinstance(result.exception, HeadwayError)
+    return message(result.exception)
 
 
 def put(engine: Engine, spec: DagSpec, commit: str | None = None, **files: bytes) -> int:

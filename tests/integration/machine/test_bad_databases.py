@@ -94,7 +94,7 @@ def test_it_is_not_migrated(
     machine: Machine, empty_database: str, command: tuple[str, ...]
 ) -> None:
     assert refusal(machine, command, empty_database) == (
-        "The database has no Headway tables yet; run `headway db migrate`."
+        "The database has no Headway tables yet. Run `headway db migrate`."
     )
 
 

@@ -1,9 +1,10 @@
-"""Every command that a message names exists, and has the options that it is named with."""
+"""Every command that a message or a hint names exists, with the options that it is named with."""
 
 import ast
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,25 @@ import pytest
 import typer
 
 from headway.cli.main import app
+from headway.cli.screen.hints import COMMANDS, OPTIONS
+from headway.domain.hints import Action
 
 ROOT = Path(__file__).parents[3]
 COMMAND = re.compile(r"`(?:[A-Z_]+=\S+ )?headway ([^`]+)`")
 PLACEHOLDER = "X"
+NAMES = re.compile(r"\{(\w+)\}")
+OPTIONAL = re.compile(r"\[[^\]]*\]")
+ANSWERED = tuple(
+    ROOT / "shared" / "headway" / folder
+    for folder in ("actions", "db", "decide/changes", "domain", "runtime/secrets")
+)
+"""Whose errors other programs read, too."""
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    files = sorted([*ROOT.glob("shared/**/*.py"), *ROOT.glob("services/**/*.py")])
+    return {file: ast.parse(file.read_text()) for file in files}
 
 
 def text_of(node: ast.AST) -> str:
@@ -36,10 +52,24 @@ def texts(tree: ast.AST) -> Iterator[str]:
 
 
 def named() -> Iterator[tuple[str, str]]:
-    for file in sorted([*ROOT.glob("shared/**/*.py"), *ROOT.glob("services/**/*.py")]):
-        for text in texts(ast.parse(file.read_text())):
+    for file, tree in trees().items():
+        for text in texts(tree):
             for found in COMMAND.findall(" ".join(text.split())):
                 yield file.name, found
+
+
+def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
+    """Every call of such a name in production code."""
+    for file, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and re.fullmatch(name, ast.unparse(node.func)):
+                yield file, node
+
+
+def options_of(command: Any) -> set[str]:
+    """The options of a command and of all below it."""
+    own = {name for it in command.params for name in (*it.opts, *it.secondary_opts)}
+    return own.union(*(options_of(it) for it in getattr(command, "commands", {}).values()))
 
 
 def wrong_with(words: list[str]) -> str | None:
@@ -69,8 +99,56 @@ def test_each_command_that_is_named_exists() -> None:
         if (told := wrong_with(shlex.split(alternative)))
     }
 
-    assert len(found) > 50
+    assert len(found) > 40
     assert wrong == {}
+
+
+def test_each_action_has_a_command_that_exists() -> None:
+    plain = {
+        action: NAMES.sub(PLACEHOLDER, template.replace("[", "").replace("]", ""))
+        for action, template in COMMANDS.items()
+    }
+
+    assert set(COMMANDS) == set(Action)
+    assert {it: told for it in plain if (told := wrong_with(shlex.split(plain[it])))} == {}
+
+
+def test_each_action_is_named_with_the_arguments_of_its_command() -> None:
+    found = [(file, node) for file, node in calls("act") if node.args]
+    named = [
+        (f"{file.name}:{node.lineno}", ast.unparse(node.args[0]).removeprefix("Action."), node)
+        for file, node in found
+        if ast.unparse(node.args[0]).startswith("Action.")
+    ]
+    wrong = []
+    for where, action, node in named:
+        template = COMMANDS[Action[action]]
+        given = {keyword.arg for keyword in node.keywords}
+        needed = set(NAMES.findall(OPTIONAL.sub("", template)))
+        if not needed <= given <= set(NAMES.findall(template)):
+            wrong.append(where)
+
+    assert len(named) > 20
+    assert wrong == []
+
+
+def test_each_parameter_that_a_hint_names_is_an_option() -> None:
+    names = {str(ast.literal_eval(node.args[0])) for _, node in calls("Parameter") if node.args}
+    options = {OPTIONS.get(name) or f"--{name.replace('_', '-')}" for name in names}
+
+    assert len(options) > 5
+    assert options <= options_of(typer.main.get_command(app))
+
+
+def test_errors_that_other_programs_read_name_no_command() -> None:
+    found = [
+        f"{file.name}:{node.lineno}"
+        for file, node in calls(r"\w+Error")
+        if any(folder in file.parents for folder in ANSWERED)
+        if any("`headway " in text for text in texts(node))
+    ]
+
+    assert found == []
 
 
 @pytest.mark.parametrize(

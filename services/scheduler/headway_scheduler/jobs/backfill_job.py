@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from headway.db.reads import backfill_views
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.scheduling import scope
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import BackfillNotFoundError, ConflictError
+from headway.domain.hints import Action, act, hint
 from headway_scheduler.jobs.dag_run_job import DagRunJob
 
 
@@ -27,16 +28,18 @@ class BackfillJob(DagRunJob):
             hold = backfill_views.hold(conn, self.backfill_id)
             unfinished = backfill_views.unfinished(conn, self.backfill_id)
         if hold is None:
-            raise NotFoundError(
-                f"There is no backfill {self.backfill_id}; `headway backfill list` has all."
+            raise BackfillNotFoundError(
+                f"There is no backfill {self.backfill_id}.",
+                hint=hint(act(Action.LIST_BACKFILLS), " shows them all."),
             )
         if hold.why is not None:
-            raise ConflictError(hold.why)
+            raise ConflictError(f"Backfill {self.backfill_id} starts no run now.", hint=hold.why)
         reserved = self.submit(unfinished)
         if not reserved:
-            raise NotFoundError(
-                f"Backfill {self.backfill_id} has no run left that no other job has; "
-                f"`headway backfill show {self.backfill_id}` shows how it stands."
+            show = act(Action.SHOW_BACKFILL, backfill_id=self.backfill_id)
+            raise BackfillNotFoundError(
+                f"Backfill {self.backfill_id} has no run left that no other job has.",
+                hint=hint(show, " shows how it stands."),
             )
         return reserved
 
@@ -50,5 +53,7 @@ class BackfillJob(DagRunJob):
         with self.replica.engine.connect() as conn:
             found = backfill_views.progress(conn, self.backfill_id)
         if not found:
-            raise NotFoundError(f"Backfill {self.backfill_id} is gone: its DAG was deleted.")
+            raise BackfillNotFoundError(
+                f"Backfill {self.backfill_id} is gone: its DAG was deleted."
+            )
         return found[0]

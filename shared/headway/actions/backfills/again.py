@@ -19,6 +19,7 @@ from headway.decide.scheduling.graph import DagGraph
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import DateDecision
 from headway.domain.errors import ConflictError, SerializationError
+from headway.domain.hints import Parameter, hint
 from headway.domain.states import Role
 from headway.serialization import codec
 
@@ -41,8 +42,8 @@ def lock_again(conn: Connection, again: Sequence[Existing]) -> list[LockedRun]:
     if begun:
         raise ConflictError(
             "Somebody else runs again, or has deleted, what was to run again here: "
-            f"{', '.join(sorted(begun))}. Nothing is created; ask again, and --dry-run tells "
-            "what becomes of each date."
+            f"{', '.join(sorted(begun))}. Nothing is created.",
+            hint=hint("Ask again; ", Parameter("dry_run"), " tells what becomes of each date."),
         )
     return locked
 

@@ -11,9 +11,9 @@ from headway.db.core.events import Event
 from headway.db.reads import backfill_views
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.users import backfill_plans, backfills
-from headway.decide.explain.wording import command
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import AlreadyEndedError, BackfillNotFoundError
+from headway.domain.hints import Action, act, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,10 @@ def progress_of(conn: Connection, backfill_id: int) -> BackfillProgress:
     """Return how far a backfill has come; NotFoundError without it."""
     found = backfill_views.progress(conn, backfill_id)
     if not found:
-        raise NotFoundError(f"There is no backfill {backfill_id}; `headway backfill list` has all.")
+        raise BackfillNotFoundError(
+            f"There is no backfill {backfill_id}.",
+            hint=hint(act(Action.LIST_BACKFILLS), " shows them all."),
+        )
     return found[0]
 
 
@@ -73,11 +76,15 @@ def _lock_unfinished(conn: Connection, backfill_id: int) -> BackfillProgress:
         backfill_plans.lock_dag(conn, dag_id)
     progress = progress_of(conn, backfill_id)
     if progress.finished or progress.cancelled_at is not None:
-        days = "--from", progress.from_date.isoformat(), "--to", progress.to_date.isoformat()
-        another = command("backfill", "create", progress.dag_id, *days)
-        raise ConflictError(
-            f"Backfill {backfill_id} is {progress.state}: it starts no runs any more. {another} "
-            "makes another one over that time."
+        another = act(
+            Action.CREATE_BACKFILL,
+            dag_id=progress.dag_id,
+            from_date=progress.from_date.isoformat(),
+            to_date=progress.to_date.isoformat(),
+        )
+        raise AlreadyEndedError(
+            f"Backfill {backfill_id} is {progress.state}: it starts no runs any more.",
+            hint=hint(another, " makes another one over that time."),
         )
     return progress
 

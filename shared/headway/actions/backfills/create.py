@@ -30,7 +30,8 @@ from headway.decide.changes.backfill_dates import MOST_RUNS, apart, plan_backfil
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import DateDecision, Direction
-from headway.domain.errors import ConflictError, DagError
+from headway.domain.errors import ConflictError, RequestError
+from headway.domain.hints import Parameter, hint
 from headway.domain.states import RunType
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo
@@ -80,7 +81,7 @@ class CreatedBackfill:
 def plan(conn: Connection, request: BackfillRequest, now: datetime) -> list[PlannedDate]:
     """Return what would become of each date; nothing is changed.
 
-    DagError when the request asks for what cannot be.
+    RequestError when the request asks for what cannot be.
     """
     dag = current_dag(conn, request.dag_id)
     _most(request, dag)
@@ -129,8 +130,11 @@ def create_backfill(
 
 def _nothing_to_run(dates: int) -> ConflictError:
     return ConflictError(
-        f"All {dates} intervals have a run already: `--dry-run` shows which, "
-        "`--reprocess` runs again what has ended."
+        f"All {dates} intervals have a run already.",
+        hint=hint(
+            *(Parameter("dry_run"), " shows which, "),
+            *(Parameter("reprocess"), " runs again what has ended."),
+        ),
     )
 
 
@@ -153,14 +157,16 @@ def _plan(
     conn: Connection, request: BackfillRequest, dag: CurrentDag, now: datetime
 ) -> list[PlannedDate]:
     if request.way.direction is Direction.BACKWARD and DagGraph(dag.spec).holds_back:
-        raise DagError(
+        raise RequestError(
             f"Tasks of DAG {request.dag_id} depend on the run before (depends_on_past): "
             "backfill it forward."
         )
     if request.version not in {OWN, LATEST}:
-        raise DagError(f"Say {OWN} or {LATEST}, not version {request.version!r}, of a backfill.")
+        raise RequestError(
+            f"Say {OWN} or {LATEST}, not version {request.version!r}, of a backfill."
+        )
     if request.dates and (request.from_date or request.to_date):
-        raise DagError("Say either a range or single dates, not both.")
+        raise RequestError("Say either a range or single dates, not both.")
     separate: set[DagRunInfo] = set()
     if request.dates:
         infos = plan_dates(dag.spec, request.dates, now)
@@ -168,23 +174,29 @@ def _plan(
     elif request.from_date is not None and request.to_date is not None:
         infos = plan_backfill(dag.spec, request.from_date, request.to_date, now)
     else:
-        raise DagError("A backfill needs a range, --from and --to, or single dates: --date.")
+        raise RequestError(
+            "A backfill needs a range, or single dates.",
+            hint=hint(
+                *("Give ", Parameter("from_date"), " and ", Parameter("to_date"), ", or "),
+                *(Parameter("dates"), "."),
+            ),
+        )
     there = backfill_plans.existing(conn, request.dag_id, infos)
     return leave_unreadable(conn, judge(infos, there, request.way, separate))
 
 
 def _most(request: BackfillRequest, dag: CurrentDag) -> int:
-    """Return how many runs may be active at a time; DagError for a limit that cannot be."""
+    """Return how many runs may be active at a time; RequestError for a limit that cannot be."""
     most = request.max_active_runs
     if most is None:
         most = min(dag.spec.max_active_runs, MOST_RUNS)
     if not 1 <= most <= MOST_RUNS:
-        raise DagError(
+        raise RequestError(
             f"A backfill needs at least 1 active run at a time, not {most}, and {MOST_RUNS:,} at "
             "most."
         )
     if not 1 <= request.weight <= MOST_WEIGHT:
-        raise DagError(f"A weight is a percentage of slots, 1 to 100, not {request.weight}.")
+        raise RequestError(f"A weight is a percentage of slots, 1 to 100, not {request.weight}.")
     return most
 
 

@@ -14,9 +14,9 @@ from headway.db.reads import dag_views
 from headway.db.reads.dag_views import DagExtent
 from headway.db.users import dag_changes, removal, secrets
 from headway.db.users.dag_changes import LockedDag
-from headway.decide.explain.wording import command
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import DagNotFoundError, StillActiveError
+from headway.domain.hints import Action, Parameter, act, hint
 
 INSTANCES: Final = 10_000
 """Task instances that one transaction deletes, or one run, if that has more."""
@@ -35,10 +35,13 @@ def begin_deletion(conn: Connection, dag_id: str, author: Author, *, anyway: boo
     """
     dag = _lock(conn, dag_id)
     if dag.active and not anyway:
-        raise ConflictError(
+        raise StillActiveError(
             f"DAG {dag_id} is defined in {dag.relative_path} (bundle {dag.bundle}), and would come "
-            "back with the next parse of that. Remove it there first; or add --anyway to delete "
-            "its history alone."
+            "back with the next parse of that.",
+            hint=hint(
+                *("Remove it there first; or add ", Parameter("anyway")),
+                " to delete its history alone.",
+            ),
         )
     _check_ended(conn, dag_id)
     extent = dag_views.extent(conn, dag_id)
@@ -73,7 +76,7 @@ def reparse(conn: Connection, dag_id: str, author: Author) -> str:
     """Have the DAG's file parsed soon, even if it has not changed; return its path."""
     dag = _lock(conn, dag_id)
     if not dag.active or not dag_changes.request_parse(conn, dag):
-        raise NotFoundError(f"No file that a parser knows defines DAG {dag_id} any more.")
+        raise DagNotFoundError(f"No file that a parser knows defines DAG {dag_id} any more.")
     events.add(
         conn,
         Event(
@@ -90,14 +93,15 @@ def _lock(conn: Connection, dag_id: str) -> LockedDag:
     dag = dag_changes.lock_dag(conn, dag_id)
     if dag is None:
         current_dag(conn, dag_id)
-        raise NotFoundError(f"DAG {dag_id} was deleted just now.")
+        raise DagNotFoundError(f"DAG {dag_id} was deleted just now.")
     return dag
 
 
 def _check_ended(conn: Connection, dag_id: str) -> None:
     unfinished = removal.unfinished(conn, dag_id)
     if unfinished:
-        raise ConflictError(
-            f"Runs of DAG {dag_id} have not ended ({', '.join(unfinished)}): cancel them first, "
-            f"with {command('runs', 'cancel', dag_id, unfinished[0], '--yes')}."
+        cancel = act(Action.CANCEL_RUN, dag_id=dag_id, run_id=unfinished[0])
+        raise StillActiveError(
+            f"Runs of DAG {dag_id} have not ended: {', '.join(unfinished)}.",
+            hint=hint("Cancel them first, with ", cancel, "."),
         )

@@ -15,7 +15,7 @@ from headway.db.reads.run_views import RunView
 from headway.db.reads.task_views import TaskView
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import DagSpec
-from headway.domain.errors import NotFoundError
+from headway.domain.errors import RunNotFoundError, VersionNotFoundError
 from headway.serialization import codec
 
 
@@ -60,7 +60,9 @@ def as_it_was(conn: Connection, dag_id: str, number: int | None) -> AsItWas:
     stored = history.one(conn, dag_id, number)
     if stored is None:
         there = ", ".join(map(str, repins.numbers(conn, dag_id)))
-        raise NotFoundError(f"DAG {dag_id} has no version {number}; it has {there or 'none'}.")
+        raise VersionNotFoundError(
+            f"DAG {dag_id} has no version {number}; it has {there or 'none'}."
+        )
     files = stored_versions.manifest(conn, stored.manifest_hash)
     return AsItWas(stored.number, codec.decode(stored.serialized), files)
 
@@ -77,7 +79,7 @@ def graph_of_run(conn: Connection, dag_id: str, run_id: str) -> RunGraph:
     found = history.of_run(conn, dag_id, run_id)
     if found is None:
         run_of(conn, dag_id, run_id)
-        raise NotFoundError(f"Run {run_id} of {dag_id} was deleted just now.")
+        raise RunNotFoundError(f"Run {run_id} of {dag_id} was deleted just now.")
     graph = DagGraph(codec.decode(found.serialized))
     return RunGraph(graph, found.number, found.in_force, found.pinned)
 

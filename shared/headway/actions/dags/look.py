@@ -15,7 +15,7 @@ from headway.decide.scheduling.due import expected
 from headway.decide.scheduling.due_plan import ScheduleRules
 from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.trigger_rules import TriggerRule
-from headway.domain.errors import NotFoundError
+from headway.domain.errors import DagNotFoundError
 from headway.timetables import registry
 from headway.timetables.preview import Coming, coming
 from headway.timetables.wall_clock.zones import find_zone
@@ -65,7 +65,7 @@ def dag_detail(conn: Connection, dag_id: str) -> DagDetail:
     spec = current_dag(conn, dag_id).spec
     dag = dag_views.dag(conn, dag_id)
     if dag is None:
-        raise NotFoundError(f"DAG {dag_id} was deleted just now.")
+        raise DagNotFoundError(f"DAG {dag_id} was deleted just now.")
     tasks = [
         DagTaskView(
             task.task_id,

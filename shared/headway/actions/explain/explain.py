@@ -29,7 +29,7 @@ from headway.decide.explain.undecided import (
 )
 from headway.decide.explain.wording import command, counted
 from headway.decide.scheduling.graph import DagGraph
-from headway.domain.errors import NotFoundError, SerializationError, TimetableError
+from headway.domain.errors import SerializationError, TaskNotFoundError, TimetableError
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
 from headway.runtime.settings.scheduler import SchedulerSettings
@@ -123,7 +123,7 @@ def _find(around: SnapshotReader, wanted: ExplainRequest) -> FoundTask | None:
     placeholder = reads.task(conn, run.id, wanted.task_id, -1)
     mapped = graph is None or bool(graph.tasks[wanted.task_id].mapped_over)
     if placeholder is None or not mapped:
-        raise NotFoundError(_no_instance(conn, run, wanted))
+        raise TaskNotFoundError(_no_instance(conn, run, wanted))
     return FoundTask(dag, run, placeholder, graph, wanted.map_index)
 
 
@@ -141,7 +141,7 @@ def _tell(
     run, task = found.run, found.task
     subject = Subject(run.dag_id, run.run_id, wanted.task_id)
     if task is None and run.state is not RunState.QUEUED:
-        raise NotFoundError(_no_instance(around.conn, run, wanted))
+        raise TaskNotFoundError(_no_instance(around.conn, run, wanted))
     if task is None or (task.state is TaskState.NONE and run.state is RunState.QUEUED):
         told = explain_queued(snapshot.of_queued(around, found.dag, run))
         return replace(told, subject=subject), None
@@ -298,5 +298,5 @@ def _no_instance(conn: Connection, run: RunRow, wanted: ExplainRequest) -> str:
     if not rows:
         return f"Run {run.run_id} has no instance of task {wanted.task_id!r}."
     first, last = min(row.first for row in rows), max(row.last for row in rows)
-    has = f"it has {first} to {last}" if last >= 0 else "it is not mapped: leave --map-index out"
+    has = f"it has {first} to {last}" if last >= 0 else "it is not mapped: name no index"
     return f"Task {wanted.task_id!r} has no instance {wanted.map_index} in that run; {has}."

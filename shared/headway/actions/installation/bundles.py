@@ -8,7 +8,8 @@ from headway.db.core.events import Event
 from headway.db.reads import bundle_views
 from headway.db.users import removal
 from headway.domain.arguments import JsonValue
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import BundleNotFoundError, StillActiveError
+from headway.domain.hints import Action, act, hint
 
 
 def forget_bundle(conn: Connection, name: str, author: Author) -> list[str]:
@@ -18,10 +19,12 @@ def forget_bundle(conn: Connection, name: str, author: Author) -> list[str]:
     """
     found = next((bundle for bundle in bundle_views.list_all(conn) if bundle.name == name), None)
     if found is None:
-        raise NotFoundError(f"There is no bundle {name!r}; `headway bundles list` has all.")
+        raise BundleNotFoundError(
+            f"There is no bundle {name!r}.", hint=hint(act(Action.LIST_BUNDLES), " shows them all.")
+        )
     if found.parsers:
         parsers = "a parser looks" if found.parsers == 1 else f"{found.parsers} parsers look"
-        raise ConflictError(
+        raise StillActiveError(
             f"The bundle {name} is not forgotten: {parsers} at it. Remove it from their settings "
             "and restart them first."
         )

@@ -8,7 +8,8 @@ from headway.db.users import pools
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.names import LONGEST_NAME
 from headway.domain.dag.spec import DEFAULT_POOL
-from headway.domain.errors import ConflictError, DagError, NotFoundError
+from headway.domain.errors import ConflictError, PoolNotFoundError, RequestError
+from headway.domain.hints import Action, act, hint
 
 
 def set_pool(
@@ -22,9 +23,9 @@ def set_pool(
 ) -> None:
     """Create a pool, or change it; with `include_deferred` deferred tasks hold slots too."""
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise DagError(f"A pool's name has 1 to {LONGEST_NAME} printable characters.")
+        raise RequestError(f"A pool's name has 1 to {LONGEST_NAME} printable characters.")
     if slots < 0:
-        raise DagError(f"A pool has 0 or more slots, not {slots}.")
+        raise RequestError(f"A pool has 0 or more slots, not {slots}.")
     pools.store(conn, name, slots, description, include_deferred=include_deferred)
     details: dict[str, JsonValue] = {
         "pool": name,
@@ -39,5 +40,7 @@ def delete_pool(conn: Connection, name: str, actor: str) -> None:
     if name == DEFAULT_POOL:
         raise ConflictError(f"The pool {DEFAULT_POOL} cannot be deleted; set its slots instead.")
     if not pools.delete(conn, name):
-        raise NotFoundError(f"There is no pool {name!r}; `headway pools list` shows them all.")
+        raise PoolNotFoundError(
+            f"There is no pool {name!r}.", hint=hint(act(Action.LIST_POOLS), " shows them all.")
+        )
     events.add(conn, Event(actor=actor, action="pool.delete", details={"pool": name}))

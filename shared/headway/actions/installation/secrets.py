@@ -3,7 +3,7 @@
 Each action enters an event, which names what was changed and never what it holds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from sqlalchemy import Connection as Transaction
@@ -15,7 +15,8 @@ from headway.db.users.secrets import StoredSecret
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.dag.names import check_key
-from headway.domain.errors import ConflictError, NotFoundError, SecretError
+from headway.domain.errors import AlreadyExistsError, SecretError, SecretNotFoundError
+from headway.domain.hints import Action, Parameter, act, hint
 from headway.domain.variable import (
     EVERY_DAG,
     LARGEST_SECRET,
@@ -29,6 +30,11 @@ from headway.runtime.secrets.keyring import KeyRing
 
 PLAIN: Final = "plain"
 SECRET: Final = "secret"  # noqa: S105 - a word, not a password
+
+_LIST: Final[Mapping[SecretKind, Action]] = {
+    SecretKind.CONNECTION: Action.LIST_CONNECTIONS,
+    SecretKind.VARIABLE: Action.LIST_VARIABLES,
+}
 
 Keys = Callable[[], KeyRing]
 """How to come by the keys, for what may turn out to need none."""
@@ -89,9 +95,9 @@ def revoke(conn: Transaction, kind: SecretKind, name: str, dags: Sequence[str], 
     for dag_id in dags:
         if not _change(conn, kind, name, dag_id, actor, granted=False):
             whom = "every DAG" if dag_id == EVERY_DAG else f"DAG {dag_id!r}"
-            raise NotFoundError(
-                f"The {kind} {name!r} is not granted to {whom}; `headway {kind}s list` shows to "
-                "which it is."
+            raise SecretNotFoundError(
+                f"The {kind} {name!r} is not granted to {whom}.",
+                hint=hint(act(_LIST[kind]), " shows to which it is."),
             )
 
 
@@ -170,11 +176,13 @@ def _type(*, plain: bool) -> str:
     return PLAIN if plain else SECRET
 
 
-def _absent(kind: SecretKind, name: str) -> NotFoundError:
-    return NotFoundError(f"There is no {kind} {name!r}; `headway {kind}s list` shows them all.")
+def _absent(kind: SecretKind, name: str) -> SecretNotFoundError:
+    shown = hint(act(_LIST[kind]), " shows them all.")
+    return SecretNotFoundError(f"There is no {kind} {name!r}.", hint=shown)
 
 
-def _name_in_use(kind: SecretKind, name: str) -> ConflictError:
-    return ConflictError(
-        f"There is a {kind} {name!r} already; add --replace, or choose another name."
+def _name_in_use(kind: SecretKind, name: str) -> AlreadyExistsError:
+    return AlreadyExistsError(
+        f"There is a {kind} {name!r} already.",
+        hint=hint("Add ", Parameter("replace"), ", or choose another name."),
     )

@@ -10,8 +10,8 @@ from headway.actions.lookup import check_tasks, graph_of, lock_run
 from headway.actions.runs.mark import end_run
 from headway.db.changes import run_changes
 from headway.decide.changes.intervene import end
-from headway.decide.explain.wording import command
-from headway.domain.errors import ConflictError
+from headway.domain.errors import AlreadyEndedError
+from headway.domain.hints import Action, act, hint
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
 
@@ -19,10 +19,10 @@ def cancel_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> Ru
     """Have a run end as failed, as soon as what runs has stopped; ConflictError when it has."""
     run = lock_run(conn, dag_id, run_id)
     if run.state not in UNFINISHED_RUN:
-        again = command("runs", "clear", dag_id, run_id, "--yes")
-        raise ConflictError(
-            f"Run {run_id} has ended ({run.state}): there is nothing to cancel. {again} runs it "
-            "again; `headway runs mark` calls it otherwise."
+        again = act(Action.CLEAR_RUN, dag_id=dag_id, run_id=run_id)
+        raise AlreadyEndedError(
+            f"Run {run_id} has ended ({run.state}): there is nothing to cancel.",
+            hint=hint(again, " runs it again; ", act(Action.MARK_RUN), " calls it otherwise."),
         )
     return end_run(conn, run, RunState.FAILED, JournalEntry(author, "run.cancel"))
 
@@ -45,10 +45,11 @@ def cancel_tasks(
     what = end(picked, TaskState.FAILED)
     if not what:
         states = ", ".join(sorted({instance.state for instance in picked}))
-        again = command("tasks", "clear", *where, *tasks, "--yes")
-        raise ConflictError(
-            f"What was named has ended ({states}): there is nothing to cancel. {again} runs it "
-            "again; `headway tasks mark` calls it otherwise."
+        dag_id, run_id = where
+        again = act(Action.CLEAR_TASKS, dag_id=dag_id, run_id=run_id, tasks=tuple(tasks))
+        raise AlreadyEndedError(
+            f"What was named has ended ({states}): there is nothing to cancel.",
+            hint=hint(again, " runs it again; ", act(Action.MARK_TASKS), " calls it otherwise."),
         )
     entry = JournalEntry(author, "task.cancel", tasks, {"map_index": map_index})
     change = carry_out(conn, run, instances, what, entry)

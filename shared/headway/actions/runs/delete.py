@@ -7,8 +7,8 @@ from headway.actions.lookup import lock_run
 from headway.db.changes import run_changes, run_end
 from headway.db.core import dag_lock
 from headway.db.scheduling import wakes
-from headway.decide.explain.wording import command
-from headway.domain.errors import ConflictError
+from headway.domain.errors import StillActiveError
+from headway.domain.hints import Action, act, hint
 
 
 def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> int:
@@ -24,10 +24,10 @@ def delete_run(conn: Connection, dag_id: str, run_id: str, author: Author) -> in
     live = [instance for instance in instances if instance.phase is not None]
     if live:
         more = f" (and {len(live) - 1} more)" if len(live) > 1 else ""
-        cancel = command("runs", "cancel", dag_id, run_id, "--yes")
-        raise ConflictError(
-            f"Run {run_id} cannot be deleted while {live[0].name} is {live[0].state}{more}. Cancel "
-            f"it first, with {cancel}, and delete it when it has stopped."
+        cancel = act(Action.CANCEL_RUN, dag_id=dag_id, run_id=run_id)
+        raise StillActiveError(
+            f"Run {run_id} cannot be deleted while {live[0].name} is {live[0].state}{more}.",
+            hint=hint("Cancel it first, with ", cancel, ", and delete it when it has stopped."),
         )
     following = run_end.following(conn, run.id)
     enter(conn, run, JournalEntry(author, "run.delete"), instances)

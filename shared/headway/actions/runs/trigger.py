@@ -14,7 +14,7 @@ from headway.db.core.events import Event
 from headway.db.scheduling import runs
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.names import check_run_id
-from headway.domain.errors import ConflictError
+from headway.domain.errors import AlreadyExistsError, ConflictError
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.timetables import registry
@@ -59,7 +59,7 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
     info = DagRunInfo(date, interval)
     new = runs.NewRuns(dag_id, RunType.MANUAL, dag.version_id, [info], request.conf, named=[name])
     if not runs.create(conn, [new]):
-        raise ConflictError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")
+        raise AlreadyExistsError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")
     if dag.spec.has_deadlines():
         run_deadlines.enter_named(conn, [(dag_id, name)])
     if request.in_future and isinstance(timetable, NullTimetable):

@@ -10,7 +10,8 @@ from headway.db.changes import repins
 from headway.db.changes.repins import Version, VersionsOfRun
 from headway.db.changes.run_changes import LockedRun
 from headway.decide.scheduling.graph import DagGraph
-from headway.domain.errors import ConflictError, NotFoundError
+from headway.domain.errors import ConflictError, TaskNotFoundError, VersionNotFoundError
+from headway.domain.hints import Action, Parameter, act, hint
 
 OWN: Final = "own"
 """The version that the run has."""
@@ -34,9 +35,9 @@ def wanted(conn: Connection, run: LockedRun, version: str) -> tuple[VersionsOfRu
         return known, known.in_force
     if known.numbered is None:
         there = ", ".join(map(str, repins.numbers(conn, run.dag_id)))
-        raise NotFoundError(
-            f"DAG {run.dag_id} has no version {version!r}; say {OWN}, {LATEST}, or one of {there}. "
-            f"`headway dags versions {run.dag_id}` tells about them."
+        raise VersionNotFoundError(
+            f"DAG {run.dag_id} has no version {version!r}; say {OWN}, {LATEST}, or one of {there}.",
+            hint=hint(act(Action.LIST_VERSIONS, dag_id=run.dag_id), " tells about them."),
         )
     return known, known.numbered
 
@@ -50,8 +51,9 @@ def check_tasks_of(
             continue
         newest = repins.newest_with(conn, graph.dag.dag_id, task_id)
         if newest is not None:
-            raise NotFoundError(
+            raise TaskNotFoundError(
                 f"Version {version.number} of DAG {graph.dag.dag_id} has no task {task_id!r}; "
-                f"version {newest} has one: add --version {newest} to run with that."
+                f"version {newest} has one.",
+                hint=hint("Add ", Parameter("version", newest), " to run with that."),
             )
     check_tasks(graph, named)

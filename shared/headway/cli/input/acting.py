@@ -13,7 +13,7 @@ from headway.actions import rehearsal
 from headway.cli.input.session import connected
 from headway.db.core import notices
 from headway.db.core.notices import Notice
-from headway.domain.errors import ConflictError
+from headway.domain.errors import NotConfirmedError
 from headway.runtime.daemon.clock import SystemClock
 
 T = TypeVar("T")
@@ -57,8 +57,10 @@ def rehearse(work: Callable[[Connection], T]) -> T:
 
 
 def ask(what: str) -> None:
-    """Have the user agree to what is about to be done; ConflictError without a yes."""
+    """Have the user agree to what is about to be done; NotConfirmedError without a yes."""
     if not sys.stdin.isatty():
-        raise ConflictError(f"{what} Nobody can be asked here whether that is meant: add --yes.")
+        raise NotConfirmedError(
+            f"{what} Nobody can be asked here whether that is meant: add --yes."
+        )
     if not typer.confirm(f"{what} Go on?"):
-        raise ConflictError("Nothing is changed.")
+        raise NotConfirmedError("Nothing is changed.")

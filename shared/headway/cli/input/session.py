@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from headway.domain.errors import DatabaseError
+from headway.domain.errors import DatabaseError, NotAllowedError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings import configuration
 from headway.runtime.settings.database import DatabaseSettings
@@ -81,7 +81,7 @@ def connected() -> "Iterator[Database]":
     except DBAPIError as error:
         said = str(error.orig).strip()
         if getattr(error.orig, "pgcode", None) in _REFUSED:
-            raise DatabaseError(
+            raise NotAllowedError(
                 f"The account {engine.url.username} may not do that ({said}); let "
                 "HEADWAY_DATABASE_USER_URL or HEADWAY_DATABASE_URL name headway_user."
             ) from error

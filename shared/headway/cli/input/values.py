@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from headway.domain.errors import DagError
+from headway.domain.errors import RequestError
 
 if TYPE_CHECKING:
     from headway.domain.interval import DataInterval
@@ -60,11 +60,13 @@ def parse_date(text: str, zone: str) -> datetime:
         moment = datetime.fromisoformat(text)
         return moment.astimezone(UTC) if moment.tzinfo else first_at(moment, find_zone(zone))
     except ValueError:
-        raise DagError(
+        raise RequestError(
             f"{text!r} is no date; write one like 2013-01-31 or 2013-01-31T06:00:00+00:00."
         ) from None
     except OverflowError:
-        raise DagError(f"{text!r} is beyond the years 1 to 9999 in UTC; give another.") from None
+        raise RequestError(
+            f"{text!r} is beyond the years 1 to 9999 in UTC; give another."
+        ) from None
 
 
 def parse_interval(texts: tuple[str, str], zone: str) -> "DataInterval":
@@ -73,7 +75,7 @@ def parse_interval(texts: tuple[str, str], zone: str) -> "DataInterval":
 
     start, end = (parse_date(text, zone) for text in texts)
     if end <= start:
-        raise DagError(f"An interval cannot end ({texts[1]}) by when it starts ({texts[0]}).")
+        raise RequestError(f"An interval cannot end ({texts[1]}) by when it starts ({texts[0]}).")
     return DataInterval(start, end)
 
 
@@ -86,8 +88,10 @@ def parse_conf(text: str | None) -> dict[str, Any]:
     try:
         conf = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise DagError(f"The conf is no JSON ({error}); write it like '{{\"key\": 1}}'.") from None
+        raise RequestError(
+            f"The conf is no JSON ({error}); write it like '{{\"key\": 1}}'."
+        ) from None
     if not isinstance(conf, dict):
-        raise DagError("The conf must be a JSON object, like '{\"key\": 1}'.")
+        raise RequestError("The conf must be a JSON object, like '{\"key\": 1}'.")
     encode_argument(conf, "The conf")  # raises for what JSON has and a task could not be given
     return conf

@@ -17,7 +17,7 @@ from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.callbacks import CallbackEvent, run_event, task_event
 from headway.domain.dag.spec import DagSpec
-from headway.domain.errors import DagError, EmbeddedError, HeadwayError, NotFoundError
+from headway.domain.errors import DagError, DagNotFoundError, EmbeddedError, HeadwayError
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
 from headway.runtime.daemon.clock import SystemClock
@@ -220,7 +220,7 @@ def run_dag(
         dags = {dag.dag_id: dag for dag in _load(code, path)}
         if dag_id not in dags:
             known = ", ".join(sorted(dags)) or "none"
-            raise NotFoundError(f"{file} makes no DAG {dag_id!r}; it makes: {known}.")
+            raise DagNotFoundError(f"{file} makes no DAG {dag_id!r}; it makes: {known}.")
         succeeded = _run(dags[dag_id], code, path, _Wanted(date, conf, now))
         tell_opened(code, path)
     return 0 if succeeded else 1

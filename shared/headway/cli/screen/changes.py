@@ -9,6 +9,7 @@ from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 if TYPE_CHECKING:
     from headway.actions.change import Author, RunChange, Versions
     from headway.cli.input.session import Transaction
+    from headway.domain.hints import Hint
 
 _BECOMES: Final[Mapping[TaskState, str]] = {
     TaskState.NONE: "cleared",
@@ -35,7 +36,9 @@ def change(
     output: Format = Format.TABLE,
 ) -> None:
     """Change the run `where` (DAG and run id) and say how; ask before, unless `yes`."""
+    from headway.actions.change import held_by_dag
     from headway.cli.input.acting import act, ask, rehearse
+    from headway.cli.screen import hints
 
     dag_id, run_id = where
     if not yes:
@@ -43,11 +46,13 @@ def change(
         if would:
             ask(f"This would change run {run_id} of {dag_id}: {told(would)}.")
 
-    def do(conn: "Transaction") -> "tuple[RunChange, str | None]":
+    def do(conn: "Transaction") -> "tuple[RunChange, Hint | None]":
         done = work(conn)
-        return done, None if done.ends or done.run not in UNFINISHED_RUN else _held(conn, dag_id)
+        goes_on = not done.ends and done.run in UNFINISHED_RUN
+        return done, held_by_dag(conn, dag_id) if goes_on else None
 
-    done, held = act(do)
+    done, holding = act(do)
+    held = None if holding is None else hints.told(holding)
     row = {"dag_id": dag_id, "run_id": run_id, **_fields(done), "held": held}
     lines = [f"Run {run_id} of {dag_id}: {told(done)}.", held]
     tell("\n".join(filter(None, lines)), row, output)
@@ -59,22 +64,6 @@ def _fields(done: "RunChange") -> dict[str, object]:
 
     # A Counter cannot be copied as a field.
     return as_row(replace(done, moved=dict(done.moved), stopping=dict(done.stopping)))
-
-
-def _held(conn: "Transaction", dag_id: str) -> str | None:
-    """Say what keeps a run of the DAG from going on, None if nothing of the DAG does."""
-    from headway.db.reads import dag_views
-    from headway.decide.explain.wording import command
-
-    dag = dag_views.dag(conn, dag_id)
-    if dag is None or not dag.active:
-        where = "" if dag is None else f" (it was in {dag.relative_path})"
-        return f"No file defines {dag_id} any more{where}: nothing of it starts until one does."
-    if dag.paused:
-        return (
-            f"{dag_id} is paused: nothing of it starts until {command('dags', 'unpause', dag_id)}."
-        )
-    return None
 
 
 def told(done: "RunChange") -> str:

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import Final
 
 from headway.cli.screen import stdout
+from headway.cli.screen.hints import told
 from headway.domain.errors import (
     ArchiveError,
     ClusterError,
@@ -60,6 +61,12 @@ def status_of(error: HeadwayError) -> ExitStatus:
     return next(found, ExitStatus.FAILED)
 
 
+def message(error: HeadwayError) -> str:
+    """Return what a person is told of an error: what is wrong, and what to do about it."""
+    said = str(error) if isinstance(error, FencedError) else f"Error: {error}"
+    return said if error.hint is None else f"{said} {told(error.hint)}"
+
+
 def report(command: Callable[[], object]) -> None:
     """Run a command; an error that a user can act on is one message and its exit status."""
     stdout.guard()
@@ -69,8 +76,7 @@ def report(command: Callable[[], object]) -> None:
         finally:
             sys.stdout.flush()
     except HeadwayError as error:
-        told = "" if isinstance(error, FencedError) else "Error: "
-        print(f"{told}{visible(str(error))}", file=sys.stderr)
+        print(visible(message(error)), file=sys.stderr)
         sys.exit(status_of(error))
     except BrokenPipeError:
         sys.exit(ExitStatus.FAILED)

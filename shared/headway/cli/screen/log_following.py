@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Final
 
-from headway.domain.errors import LogsError, NotFoundError
+from headway.domain.errors import AttemptNotFoundError, LogsError
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.logs.lines import decode
 from headway.runtime.logs.reading import LocalLogs, LogReader
@@ -74,7 +74,7 @@ class Follower:
         self.pause = LOOK_INTERVAL
         self.done = self._task.over
         if self.done and not self._number:
-            raise NotFoundError("The task is over, and no such attempt of it has started.")
+            raise AttemptNotFoundError("The task is over, and no such attempt of it has started.")
 
     def _read(self, reader: LogReader) -> Iterator[bytes]:
         # Before the log is read: what has ended by then has written all that it ever will.

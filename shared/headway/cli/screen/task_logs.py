@@ -15,7 +15,8 @@ from headway.cli.input.interrupts import ending_well
 from headway.cli.input.session import transaction
 from headway.cli.screen.log_following import FollowedTask, Follower
 from headway.cli.screen.terminal import on_terminal
-from headway.domain.errors import NotFoundError
+from headway.domain.errors import AttemptNotFoundError, LogNotFoundError
+from headway.domain.hints import Action, act, hint
 from headway.domain.states import TERMINAL
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.logs.copies import RemoteLogs
@@ -66,7 +67,7 @@ def print_whole(logs: Sequence[Path], of: str, *, raw: bool) -> None:
     readers = [LogReader(log, places) for log in logs]
     found = [reader for reader in readers if reader.place() is not None]
     if not found:
-        raise NotFoundError(
+        raise LogNotFoundError(
             f"The log of {of} is neither on this machine "
             f"({logs_folder(configuration.home()) / logs[0]}) nor copied elsewhere"
             f"{_elsewhere()}. Look on the host of the worker that ran it."
@@ -141,13 +142,14 @@ def _followed_task(conn: "Transaction", request: LogRequest) -> FollowedTask:
 
 def _one_of(started: list[int], request: LogRequest) -> int:
     if not started:
-        raise NotFoundError(
-            f"No attempt of task {request.task_id!r} has started in that run; `headway tasks list "
-            f"{request.dag_id} {request.run_id}` shows how its tasks stand."
+        shown = act(Action.LIST_TASKS, dag_id=request.dag_id, run_id=request.run_id)
+        raise AttemptNotFoundError(
+            f"No attempt of task {request.task_id!r} has started in that run.",
+            hint=hint(shown, " shows how its tasks stand."),
         )
     number = started[-1] if request.attempt is None else request.attempt
     if number not in started:
-        raise NotFoundError(
+        raise AttemptNotFoundError(
             f"Task {request.task_id!r} has no attempt {number} that has started; it has "
             f"{', '.join(map(str, started))}."
         )

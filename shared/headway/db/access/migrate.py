@@ -12,6 +12,7 @@ from headway.db.access.holdups import Holdups
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
 from headway.domain.errors import DatabaseError, NewerSchemaError
+from headway.domain.hints import Action, Hint, act, hint
 
 SCRIPTS: Final = Path(__file__).parents[1] / "migrations"
 
@@ -38,9 +39,12 @@ _NO_LOCK: Final = {
     "55P03": "it has waited {timeout} for a lock that another session holds",
     "40P01": "it and another session have waited for each other's locks",
 }
-_MIGRATE_AS_OWNER: Final = "Migrate as the owner of the database's tables."
-_GRANT_FIRST: Final = (
-    "Run `headway db migrate` as the owner of the tables: it gives each role what it needs."
+_MIGRATE_AS_OWNER: Final = hint("Migrate as the owner of the database's tables.")
+_MIGRATE: Final = hint("Run ", act(Action.MIGRATE_DATABASE), ".")
+_GRANT_FIRST: Final = hint(
+    "Run ",
+    act(Action.MIGRATE_DATABASE),
+    " as the owner of the tables: it gives each role what it needs.",
 )
 
 
@@ -98,12 +102,11 @@ def check(engine: Engine) -> str:
     with _connection(engine) as conn, _rights_needed(engine, _GRANT_FIRST):
         found = current(conn)
     if found is None:
-        raise DatabaseError("The database has no Headway tables yet; run `headway db migrate`.")
+        raise DatabaseError("The database has no Headway tables yet.", hint=_MIGRATE)
     _refuse_newer(found)
     if found != head():
         raise DatabaseError(
-            f"The database has schema {found}, this Headway needs {head()}; "
-            "run `headway db migrate`."
+            f"The database has schema {found}, this Headway needs {head()}.", hint=_MIGRATE
         )
     return found
 
@@ -143,15 +146,15 @@ def _protect(conn: Connection, passwords: Mapping[Login, str]) -> None:
 
 
 @contextmanager
-def _rights_needed(engine: Engine, advice: str) -> Iterator[None]:
+def _rights_needed(engine: Engine, advice: Hint) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
         if getattr(error.orig, "pgcode", None) != _REFUSED:
             raise
         raise DatabaseError(
-            f"The database refuses its user {engine.url.username}: "
-            f"{str(error.orig).strip()}.\n{advice}"
+            f"The database refuses its user {engine.url.username}: {str(error.orig).strip()}.",
+            hint=advice,
         ) from error
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, text
 
 from headway.domain.backfill import BackfillState, DateDecision, Direction, Reprocess
+from headway.domain.hints import Action, Hint, act, hint
 from headway.domain.states import RunState
 
 # A run has the tasks of its version until it starts, and from then on instances of them.
@@ -139,22 +140,23 @@ class Hold:
     active: bool
 
     @property
-    def why(self) -> str | None:
+    def why(self) -> Hint | None:
         """Say why it starts nothing, and what to do; None when it does."""
+        dag = self.dag_id
         if not self.active:
-            return (
-                f"DAG {self.dag_id} is in no DAG file any more: the backfill waits until it is, or "
-                f"`headway backfill cancel {self.id} --yes` ends it."
+            return hint(
+                f"DAG {dag} is in no DAG file any more: the backfill waits until it is, or ",
+                *(act(Action.CANCEL_BACKFILL, backfill_id=self.id), " ends it."),
             )
         if self.dag_paused:
-            return (
-                f"DAG {self.dag_id} is paused: the backfill starts nothing until "
-                f"`headway dags unpause {self.dag_id}`."
+            return hint(
+                f"DAG {dag} is paused: the backfill starts nothing until ",
+                *(act(Action.UNPAUSE_DAG, dag_id=dag), "."),
             )
         if self.paused:
-            return (
-                f"Backfill {self.id} is paused: it starts nothing until "
-                f"`headway backfill resume {self.id}`."
+            return hint(
+                f"Backfill {self.id} is paused: it starts nothing until ",
+                *(act(Action.RESUME_BACKFILL, backfill_id=self.id), "."),
             )
         return None
 

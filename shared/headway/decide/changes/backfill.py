@@ -10,7 +10,7 @@ from typing import Final
 from headway.decide.changes.backfill_dates import MOST_RUNS
 from headway.decide.scheduling.rollup import Spans, over
 from headway.domain.backfill import DateDecision, Direction, Reprocess
-from headway.domain.errors import DagError
+from headway.domain.errors import RequestError
 from headway.domain.interval import DataInterval
 from headway.domain.states import UNFINISHED_RUN, RunState
 from headway.timetables.base import DagRunInfo
@@ -67,7 +67,7 @@ def judge(
     other: none is bridged that has a run, or that is left out before one of those `apart`.
     """
     if not 1 <= way.rollup <= MOST_RUNS:
-        raise DagError(
+        raise RequestError(
             f"A run takes at least 1 interval together, not {way.rollup}, and at most "
             f"{MOST_RUNS:,}."
         )

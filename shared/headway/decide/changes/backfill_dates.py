@@ -6,7 +6,8 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from headway.domain.dag.spec import DagSpec
-from headway.domain.errors import DagError
+from headway.domain.errors import RequestError
+from headway.domain.hints import Action, Hint, act, hint
 from headway.timetables import registry
 from headway.timetables.base import DagRunInfo, TimeRestriction, Timetable
 from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable
@@ -23,19 +24,20 @@ def plan_backfill(
 ) -> list[DagRunInfo]:
     """Return the runs whose data interval starts between the two dates, both included.
 
-    A midnight of the DAG's zone at the end stands for its day.  DagError when the DAG has no
+    A midnight of the DAG's zone at the end stands for its day.  RequestError when the DAG has no
     schedule, or an interval is not over yet.
     """
     zone = ZoneInfo(dag.timezone)
     last = _last_of(to_date, zone)
     first_day, last_day = (f"{date.astimezone(zone):%F}" for date in (from_date, to_date))
     if last < from_date:
-        raise DagError(f"A backfill cannot end ({last_day}) before it begins ({first_day}).")
+        raise RequestError(f"A backfill cannot end ({last_day}) before it begins ({first_day}).")
     infos = _between(dag, from_date, last, now)
     if not infos:
-        raise DagError(
+        raise RequestError(
             f"DAG {dag.dag_id} has no data interval that starts between {first_day} and "
-            f"{last_day}; `headway dags show {dag.dag_id}` tells its schedule."
+            f"{last_day}.",
+            hint=_schedule_of(dag),
         )
     return infos
 
@@ -43,7 +45,7 @@ def plan_backfill(
 def plan_dates(dag: DagSpec, dates: Iterable[datetime], now: datetime) -> list[DagRunInfo]:
     """Return the runs whose data interval starts at one of these dates, each once, by date.
 
-    A midnight of the DAG's zone stands for its day.  DagError for a date without one, or
+    A midnight of the DAG's zone stands for its day.  RequestError for a date without one, or
     with one that is not over yet.
     """
     found: dict[datetime, DagRunInfo] = {}
@@ -51,10 +53,10 @@ def plan_dates(dag: DagSpec, dates: Iterable[datetime], now: datetime) -> list[D
     for date in dates:
         infos = _between(dag, date, _last_of(date, zone), now)
         if not infos:
-            raise DagError(
+            raise RequestError(
                 f"DAG {dag.dag_id} has no data interval that starts at "
-                f"{date.astimezone(zone):%F %R}; "
-                f"`headway dags show {dag.dag_id}` tells its schedule."
+                f"{date.astimezone(zone):%F %R}.",
+                hint=_schedule_of(dag),
             )
         found |= {info.data_interval.start: info for info in infos}
         _check_size(found)
@@ -80,18 +82,21 @@ def _between(
     infos: list[DagRunInfo] = []
     timetable = registry.decode(dag.timetable)
     if (none := _why_none(dag.dag_id, undelayed(timetable))) is not None:
-        raise DagError(
-            f"{none}; `headway dags trigger {dag.dag_id} --interval A B` runs it about a period."
-        )
+        about = act(Action.TRIGGER_DAG, dag_id=dag.dag_id, interval=("A", "B"))
+        raise RequestError(f"{none}.", hint=hint(about, " runs it about a period."))
     for info in runs_between(timetable, dag.start_date, from_date, to_date):
         if info.run_after > now:
-            raise DagError(
+            raise RequestError(
                 f"The interval that starts on {info.data_interval.start:%F %R} is not over before "
                 f"{info.run_after:%F %R %Z}; end the backfill earlier."
             )
         infos.append(info)
         _check_size(infos)
     return infos
+
+
+def _schedule_of(dag: DagSpec) -> Hint:
+    return hint(act(Action.SHOW_DAG, dag_id=dag.dag_id), " tells its schedule.")
 
 
 def _why_none(dag_id: str, timetable: Timetable) -> str | None:
@@ -108,7 +113,7 @@ def _why_none(dag_id: str, timetable: Timetable) -> str | None:
 
 def _check_size(infos: Sequence[DagRunInfo] | Mapping[datetime, DagRunInfo]) -> None:
     if len(infos) > MOST_RUNS:
-        raise DagError(f"That is more than {MOST_RUNS:,} runs; backfill in smaller parts.")
+        raise RequestError(f"That is more than {MOST_RUNS:,} runs; backfill in smaller parts.")
 
 
 def _last_of(date: datetime, zone: ZoneInfo) -> datetime:

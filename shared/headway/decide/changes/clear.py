@@ -7,7 +7,8 @@ from typing import Final
 
 from headway.decide.changes.intervene import Instance, Intervention, bring
 from headway.decide.scheduling.graph import DagGraph
-from headway.domain.errors import ConflictError
+from headway.domain.errors import StillActiveError
+from headway.domain.hints import Action, act, hint
 from headway.domain.states import TERMINAL, TaskState
 
 FAILED: Final = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
@@ -189,10 +190,13 @@ def _collapsed(chosen: Sequence[Instance], anew: Collection[str]) -> tuple[list[
         if instance.task_id not in anew or instance.map_index < 0:
             continue
         if instance.begun:
-            raise ConflictError(
+            raise StillActiveError(
                 f"Task {instance.name} is {instance.state}, and what it is expanded over is "
-                "cleared or has changed, so that its instances are made anew; cancel it first, "
-                "with `headway tasks cancel`, and clear when it has stopped."
+                "cleared or has changed, so that its instances are made anew.",
+                hint=hint(
+                    *("Cancel it first, with ", act(Action.CANCEL_TASKS)),
+                    ", and clear when it has stopped.",
+                ),
             )
         if instance is not first.setdefault(instance.task_id, instance):
             dropped.add(instance.id)

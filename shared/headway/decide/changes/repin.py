@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from headway.decide.changes.clear import Besides, Selection, clear, selected
 from headway.decide.changes.intervene import Instance, Intervention, bring, together
 from headway.decide.scheduling.graph import DagGraph
-from headway.domain.errors import ConflictError
+from headway.domain.errors import StillActiveError
+from headway.domain.hints import Action, act, hint
 from headway.domain.states import TERMINAL, TaskState
 
 
@@ -21,10 +22,13 @@ def repin(
     """
     for instance in instances:
         if instance.minds:
-            raise ConflictError(
+            raise StillActiveError(
                 f"Task {instance.name} minds an application on a cluster, which is for the version "
-                "to do that the run has now: give it another one when that has ended, to which "
-                "`headway tasks cancel` brings it."
+                "to do that the run has now.",
+                hint=hint(
+                    "Give it another one when that has ended, to which ",
+                    *(act(Action.CANCEL_TASKS), " brings it."),
+                ),
             )
     here = [instance for instance in instances if instance.task_id in graph.tasks]
     gone = [instance for instance in instances if instance.task_id not in graph.tasks]

@@ -28,6 +28,8 @@ _END_SECONDS: Final = 10.0
 class PreforkError(HeadwayError):
     """No program can be forked, because their fork server does not start."""
 
+    code = "prefork"
+
 
 class Service:
     """A program that was forked, with what `subprocess.Popen` offers of one."""

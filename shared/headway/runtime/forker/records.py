@@ -13,6 +13,8 @@ from headway.runtime.sandbox import Sandbox
 class ForkerError(HeadwayError):
     """The fork server cannot be started, or has died."""
 
+    code = "fork_server"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildLimits:

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from headway.domain.errors import SecretError, SettingsError
+from headway.domain.hints import Action, act, hint
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
+_MAKE_ONE: Final = hint(act(Action.CREATE_KEY), " makes one.")
 _KEY_ID: Final = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
 
@@ -96,7 +98,7 @@ def parse(text: str, where: str) -> KeyRing:
     words = [word.strip() for line in lines for word in line.split(",") if word.strip()]
     keys = tuple(_key(number, word, where) for number, word in enumerate(words, 1))
     if not keys:
-        raise SettingsError(f"{where} holds no key; `headway secrets new-key` makes one.")
+        raise SettingsError(f"{where} holds no key.", hint=_MAKE_ONE)
     if twice := _twice(key.key_id for key in keys):
         raise SettingsError(f"{where} has two keys with the id {twice!r}; remove one.")
     return KeyRing(keys)
@@ -110,8 +112,8 @@ def _key(number: int, word: str, where: str) -> Key:
         secret = b""
     if len(secret) != KEY_BYTES:
         raise SettingsError(
-            f"{where}: key {number} is not id:key with a key of {KEY_BYTES} bytes in base64; "
-            "`headway secrets new-key` makes one."
+            f"{where}: key {number} is not id:key with a key of {KEY_BYTES} bytes in base64.",
+            hint=_MAKE_ONE,
         )
     return Key(_checked_id(key_id), secret)
 

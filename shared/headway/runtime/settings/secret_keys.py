@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import Field, SecretStr
 
 from headway.domain.errors import SecretError, SettingsError
+from headway.domain.hints import Action, act, hint
 from headway.domain.variable import LARGEST_SECRET, Secret, SecretKind, provided
 from headway.runtime.secrets import keyring
 from headway.runtime.secrets.keyring import Key, KeyRing
@@ -106,8 +107,9 @@ def keys() -> KeyRing:
     if given.keys_file is None and not file.exists():
         raise SecretError(
             "There is no key to encrypt and decrypt connections and variables with. Set "
-            "HEADWAY_SECRETS_KEYS or HEADWAY_SECRETS_KEYS_FILE to what `headway secrets new-key` "
-            f"prints, or use the HEADWAY_HOME of a `headway standalone` (looked for in {file})."
+            "HEADWAY_SECRETS_KEYS or HEADWAY_SECRETS_KEYS_FILE, or use the HEADWAY_HOME of a "
+            f"standalone (looked for in {file}).",
+            hint=hint(act(Action.CREATE_KEY), " makes a key."),
         )
     try:
         return keyring.parse(file.read_text(encoding="utf-8"), str(file))

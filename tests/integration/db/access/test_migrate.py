@@ -15,6 +15,8 @@ from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
+from headway.domain.hints import Action, act
+from headway.testing.data.refusals import refused
 from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway.testing.database.old_schemas import put
 
@@ -188,7 +190,7 @@ def test_a_database_that_is_absent_is_told(empty_url: str) -> None:
 
 
 def test_a_database_that_was_never_migrated_is_told(empty: Engine) -> None:
-    with pytest.raises(DatabaseError, match="no Headway tables yet; run `headway db migrate`"):
+    with refused(DatabaseError, "no Headway tables yet", act(Action.MIGRATE_DATABASE)):
         migrate.check(empty)
 
 

@@ -23,6 +23,7 @@ from headway.db.core import engine as engines
 from headway.db.core import identity
 from headway.db.schema import METADATA
 from headway.domain.errors import DatabaseError
+from headway.domain.hints import Action, act, hint
 from headway.testing.database.logins import bare_connection, logged_in
 from headway.testing.database.postgres import ThrowawayPostgres
 
@@ -254,7 +255,8 @@ def test_a_role_without_grants_is_told_what_to_do(engine: Engine, database_url: 
         migrate.check(own)
 
     assert "refuses its user headway_worker: " in str(caught.value)
-    assert "Run `headway db migrate` as the owner of the tables" in str(caught.value)
+    assert caught.value.hint is not None
+    assert act(Action.MIGRATE_DATABASE) in caught.value.hint.parts
 
 
 def test_a_role_may_not_migrate(engine: Engine, database_url: str) -> None:
@@ -264,4 +266,4 @@ def test_a_role_may_not_migrate(engine: Engine, database_url: str) -> None:
         migrate.upgrade(own.url.render_as_string(hide_password=False))
 
     assert "refuses its user headway_user: " in str(caught.value)
-    assert "Migrate as the owner of the database's tables." in str(caught.value)
+    assert caught.value.hint == hint("Migrate as the owner of the database's tables.")

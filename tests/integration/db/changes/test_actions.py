@@ -16,10 +16,17 @@ from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.reads.pool_views import PoolView
 from headway.db.scheduling import queued_runs, runs, tasks
 from headway.domain.dag.spec import DEFAULT_POOL
-from headway.domain.errors import ConflictError, DagError, NotFoundError
+from headway.domain.errors import (
+    ConflictError,
+    DagError,
+    DagNotFoundError,
+    NotFoundError,
+    RequestError,
+)
 from headway.domain.states import RunState
 from headway.testing.data import seed
 from headway.testing.data.forced import force
+from headway.testing.data.refusals import refused
 
 NOW = seed.START + 10 * seed.DAY + timedelta(hours=6)
 ANN = "user:ann"
@@ -119,7 +126,7 @@ def test_a_dag_that_is_not_there_is_told_with_those_that_are(engine: Engine) -> 
         conn.execute(text("UPDATE dag SET active = false WHERE dag_id = 'gone'"))
 
     with engine.begin() as conn:
-        with pytest.raises(NotFoundError, match="Did you mean flights_daily"):
+        with refused(DagNotFoundError, "no DAG", "Did you mean flights_daily?"):
             trigger(conn, TriggerRequest("flight_daily"), NOW, ANN)
         with pytest.raises(NotFoundError, match="no DAG 'gone'"):
             set_paused(conn, "gone", ANN, paused=True)
@@ -173,7 +180,7 @@ def test_a_backfill_that_has_nothing_to_run_leaves_nothing_behind(engine: Engine
 def test_a_backfill_of_the_future_is_refused(engine: Engine) -> None:
     seed.store(engine, seed.dag())
 
-    with pytest.raises(DagError, match="is not over before 2024-01-12"):
+    with pytest.raises(RequestError, match="is not over before 2024-01-12"):
         backfill(engine, ask_for(8, 10))
 
 
@@ -262,7 +269,7 @@ def test_a_pool_is_set_changed_and_deleted(engine: Engine) -> None:
 def test_what_no_pool_can_be_is_refused(engine: Engine) -> None:
     with engine.begin() as conn:
         for name, slots in (("", 1), ("x" * 251, 1), ("a\nb", 1), ("db", -1)):
-            with pytest.raises(DagError, match="A pool"):
+            with pytest.raises(RequestError, match="A pool"):
                 set_pool(conn, name, slots, "", ANN)
         with pytest.raises(ConflictError, match="cannot be deleted; set its slots instead"):
             delete_pool(conn, DEFAULT_POOL, ANN)
@@ -289,5 +296,5 @@ def test_a_pool_shows_what_occupies_it(engine: Engine) -> None:
 def test_a_backfill_of_no_active_run_is_refused(engine: Engine, most: int) -> None:
     seed.store(engine, seed.dag())
 
-    with pytest.raises(DagError, match="at least 1 active run"):
+    with pytest.raises(RequestError, match="at least 1 active run"):
         backfill(engine, ask_for(0, 1, most))

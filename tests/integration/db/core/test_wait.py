@@ -87,7 +87,7 @@ def test_after_the_timeout_it_says_what_to_do(empty_url: str, tmp_path: Path) ->
     assert process.returncode == 6
     assert log.read_text().splitlines()[-1] == (
         "Error: The database is not ready after 5 s. "
-        "The database has no Headway tables yet; run `headway db migrate`."
+        "The database has no Headway tables yet. Run `headway db migrate`."
     )
 
 

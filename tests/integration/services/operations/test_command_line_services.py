@@ -251,7 +251,7 @@ MISSING = (
         (
             "tasks logs daily one nope",
             (
-                "No attempt of task 'nope' has started in that run; `headway tasks list daily one` "
+                "No attempt of task 'nope' has started in that run. `headway tasks list daily one` "
                 "shows how its tasks stand."
             ),
         ),
@@ -261,7 +261,7 @@ MISSING = (
         ),
         (
             "pools delete nope",
-            "There is no pool 'nope'; `headway pools list` shows them all.",
+            "There is no pool 'nope'. `headway pools list` shows them all.",
         ),
         (
             "pools delete default_pool",
@@ -288,7 +288,7 @@ MISSING = (
             "backfill create daily --from 2013-01-03 --to 2013-01-02",
             "A backfill cannot end (2013-01-02) before it begins (2013-01-03).",
         ),
-        ("backfill show 99", "There is no backfill 99; `headway backfill list` has all."),
+        ("backfill show 99", "There is no backfill 99. `headway backfill list` shows them all."),
         (
             "dags test nowhere.py daily",
             f"There is no DAG file {Path.cwd() / 'nowhere.py'}.",

@@ -219,7 +219,9 @@ def test_only_a_worker_that_runs_can_be_told_to_drain(cluster: ServiceCluster) -
     told = cluster.headway("worker", "drain", "4711")
 
     assert told.returncode == 4
-    assert told.stderr == "Error: There is no worker 4711 running; see `headway worker list`.\n"
+    assert told.stderr == (
+        "Error: There is no worker 4711 running. `headway worker list` shows those that are.\n"
+    )
 
 
 def listed(cluster: ServiceCluster) -> list[dict[str, Any]]:

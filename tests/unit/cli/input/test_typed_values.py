@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from headway.cli.input.values import parse_conf, parse_date
-from headway.domain.errors import DagError
+from headway.domain.errors import RefusalError, RequestError
 
 NEW_YORK = "America/New_York"
 
@@ -42,13 +42,13 @@ def test_a_date_where_clocks_are_changed_is_an_instant(text: str, moment: str) -
 
 
 def test_a_date_that_utc_does_not_have_is_refused() -> None:
-    with pytest.raises(DagError, match="'0001-01-01' is beyond the years 1 to 9999 in UTC"):
+    with pytest.raises(RequestError, match="'0001-01-01' is beyond the years 1 to 9999 in UTC"):
         parse_date("0001-01-01", "Asia/Tokyo")
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2013-02-30", "31.1.2013", "2013-01-31T25:00"])
 def test_what_is_no_date_is_told_how_to_write_one(text: str) -> None:
-    with pytest.raises(DagError, match=r"is no date; write one like 2013-01-31 or") as caught:
+    with pytest.raises(RequestError, match=r"is no date; write one like 2013-01-31 or") as caught:
         parse_date(text, "UTC")
 
     assert str(caught.value).startswith(repr(text))
@@ -84,5 +84,5 @@ def test_a_conf_is_a_json_object(text: str | None, conf: dict[str, object]) -> N
     ids=lambda value: value[:30],
 )
 def test_what_no_run_can_be_given(text: str, message: str) -> None:
-    with pytest.raises(DagError, match=message):
+    with pytest.raises(RefusalError, match=message):
         parse_conf(text)

@@ -6,7 +6,7 @@ import pytest
 
 from headway.decide.changes.backfill import Existing, Way, judge, places, runs_again, runs_to_create
 from headway.domain.backfill import Direction, Reprocess
-from headway.domain.errors import DagError
+from headway.domain.errors import RequestError
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunState
 from headway.timetables.base import DagRunInfo
@@ -140,5 +140,5 @@ def test_runs_may_start_at_once_in_the_order_of_the_plan(direction: Direction) -
 
 
 def test_a_rollup_of_nothing_is_refused() -> None:
-    with pytest.raises(DagError, match="at least 1 interval together, not 0"):
+    with pytest.raises(RequestError, match="at least 1 interval together, not 0"):
         judge(days(1), [], Way(rollup=0))

@@ -10,7 +10,8 @@ from headway.decide.changes.clear import Selection, below, clear, scope
 from headway.decide.changes.intervene import Instance, Intervention
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
-from headway.domain.errors import ConflictError
+from headway.domain.errors import StillActiveError
+from headway.domain.hints import Action, act
 from headway.domain.states import Phase, TaskState
 from headway.runtime.daemon.clock import SystemClock
 
@@ -257,8 +258,10 @@ def test_undecided_instances_are_made_anew_too() -> None:
 def test_instances_that_have_begun_are_not_made_anew(state: str) -> None:
     found = instances(list="success", work=f"success {state}", sum="none")
 
-    with pytest.raises(ConflictError, match=rf"Task work\[1\] is {state}.* cancel it first"):
+    with pytest.raises(StillActiveError, match=rf"Task work\[1\] is {state}") as refused:
         cleared(MAPPED, Selection(["list"]), found)
+    assert refused.value.hint is not None
+    assert act(Action.CANCEL_TASKS) in refused.value.hint.parts
 
 
 def test_instances_that_have_begun_are_left_alone_when_they_are_not_selected() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from headway.domain.connection import Connection
 from headway.domain.errors import SecretError, SettingsError
+from headway.domain.hints import Action, act, hint
 from headway.domain.variable import LARGEST_SECRET, SecretKind, StoredVariable
 from headway.runtime.secrets import keyring
 from headway.runtime.settings import secret_keys
@@ -90,7 +91,7 @@ def test_keys_come_from_the_environment_or_a_file_or_the_home(
 ) -> None:
     with pytest.raises(SecretError, match="There is no key to encrypt and decrypt") as caught:
         secret_keys.keys()
-    assert "headway secrets new-key" in str(caught.value)
+    assert caught.value.hint == hint(act(Action.CREATE_KEY), " makes a key.")
 
     secret_keys.make_keys_file(home)
     made = secret_keys.keys()

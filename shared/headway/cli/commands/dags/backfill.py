@@ -100,6 +100,7 @@ def _create(
     from headway.actions.runs.version_choice import LATEST
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
+    from headway.cli.screen import hints
     from headway.db.core.server import now
     from headway.db.reads import backfill_views
 
@@ -109,14 +110,15 @@ def _create(
 
     backfill, hold = act(work)
     lines = [told(request.dag_id, backfill, latest=request.version == LATEST)]
-    if hold is not None and hold.why is not None:
-        lines.append(hold.why)
+    held = None if hold is None or hold.why is None else hints.told(hold.why)
+    if held is not None:
+        lines.append(held)
     wait, output = how
     target = sys.stderr if output is Format.JSON else sys.stdout
     print(*map(visible, lines), sep="\n", file=target, flush=True)
     went_well = not wait or _watched(backfill.id, target)
     if output is Format.JSON:
-        _show_made(backfill, hold.why if hold else None)
+        _show_made(backfill, held)
     return went_well
 
 

@@ -72,6 +72,7 @@ def watch(backfill_id: Number) -> None:
     """
     from headway.actions.backfills.control import progress_of
     from headway.cli.input.session import transaction
+    from headway.cli.screen.hints import told
     from headway.cli.screen.watch_backfill import watch_backfill
     from headway.db.reads import backfill_views
 
@@ -79,7 +80,7 @@ def watch(backfill_id: Number) -> None:
         ended = progress_of(conn, backfill_id).finished
         hold = None if ended else backfill_views.hold(conn, backfill_id)
     if hold is not None and hold.why is not None:
-        say(hold.why)
+        say(told(hold.why))
     if watch_backfill(backfill_id).state != "success":
         raise typer.Exit(ExitStatus.FAILED)
 

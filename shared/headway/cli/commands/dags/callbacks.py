@@ -55,19 +55,14 @@ def logs(
     ],
 ) -> None:
     """Print the logs of a callback's tries, from this machine or from the log store."""
+    from headway.actions.lookup import callback_of
     from headway.cli.input.session import transaction
     from headway.cli.screen.task_logs import print_whole
-    from headway.db.reads import callback_views
     from headway.domain.dag.callbacks import MOST_TRIES
-    from headway.domain.errors import NotFoundError
     from headway.runtime.logs.paths import CallbackLogKey
 
     with transaction() as conn:
-        found = callback_views.callback(conn, callback)
-    if found is None:
-        raise NotFoundError(
-            f"There is no callback {callback}; `headway callbacks list` shows those there are."
-        )
+        found = callback_of(conn, callback)
     tries = range(1, MOST_TRIES + 1)
     keys = [CallbackLogKey(found.dag_id, found.run_id, callback, number) for number in tries]
     logs = [log for key in keys for log in (key.relative, key.former)]

@@ -92,12 +92,12 @@ def code(
     from headway.actions.dags.history import as_it_was, sources
     from headway.cli.input.session import transaction
     from headway.cli.screen.terminal import on_terminal, show_lines, show_source
-    from headway.domain.errors import NotFoundError
+    from headway.domain.errors import VersionNotFoundError
 
     with transaction() as conn:
         was = as_it_was(conn, dag_id, version)
         if file is not None and file not in was.files:
-            raise NotFoundError(
+            raise VersionNotFoundError(
                 f"Version {was.number} of DAG {dag_id} has no file {file!r}; it has "
                 f"{', '.join(sorted(was.files)) or 'none'}."
             )

@@ -55,20 +55,14 @@ def logs(
     ],
 ) -> None:
     """Print the logs of a notification's tries, from this machine or from the log store."""
+    from headway.actions.lookup import notification_of
     from headway.cli.input.session import transaction
     from headway.cli.screen.task_logs import print_whole
-    from headway.db.reads import notification_views
     from headway.domain.dag.notifiers import MOST_SENDS
-    from headway.domain.errors import NotFoundError
     from headway.runtime.logs.paths import CallbackLogKey
 
     with transaction() as conn:
-        found = notification_views.notification(conn, notification)
-    if found is None:
-        raise NotFoundError(
-            f"There is no notification {notification}; `headway notifications list` shows those "
-            "there are."
-        )
+        found = notification_of(conn, notification)
     keys = [
         CallbackLogKey(found.dag_id, found.run_id, notification, number, "notification")
         for number in range(1, MOST_SENDS + 1)

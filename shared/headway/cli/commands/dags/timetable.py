@@ -85,12 +85,12 @@ def _dates(
 ) -> "tuple[datetime, datetime | None]":
     from headway.cli.input.session import now
     from headway.cli.input.values import parse_date
-    from headway.domain.errors import DagError
+    from headway.domain.errors import RequestError
 
     first = now() if from_date is None else parse_date(from_date, zone)
     last = None if to_date is None else parse_date(to_date, zone)
     if last is not None and last < first:
-        raise DagError(f"--to ({to_date}) is before --from ({from_date or 'now'}); swap them.")
+        raise RequestError(f"--to ({to_date}) is before --from ({from_date or 'now'}); swap them.")
     return first, last
 
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from headway.db.access import migrate
 from headway.db.core import engine as engines
-from headway.domain.errors import DatabaseError, NewerSchemaError
+from headway.domain.errors import DatabaseError, HeadwayError, NewerSchemaError
+from headway.domain.hints import Hint
 from headway.runtime.daemon.awaiting import Awaiting, in_one_line
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import Clock, SystemClock
@@ -38,7 +39,9 @@ def wait(url: str, timeout: float | None, bell: Bell, clock: Clock = CLOCK) -> s
         return migrate.head()
     if timeout is None or not expired.is_set():
         raise DatabaseError("The wait was ended by a signal.")
-    raise DatabaseError(f"The database is not ready after {timeout:g} s. {told.last}")
+    raise DatabaseError(
+        f"The database is not ready after {timeout:g} s. {told.last}", hint=told.hint
+    )
 
 
 def passes(error: BaseException) -> bool:
@@ -57,6 +60,7 @@ class LastWord:
     """What is waited for; the log has a line each time that it is something else."""
 
     last: str = "It does not answer."
+    hint: Hint | None = None
 
     def tell(self, error: BaseException, _seconds: float) -> None:
         """Take note of why the database is not ready."""
@@ -64,6 +68,7 @@ class LastWord:
         if why != self.last:
             log.warning("action=wait: %s", why)
         self.last = why
+        self.hint = error.hint if isinstance(error, HeadwayError) else None
 
 
 def _expire(bell: Bell, clock: Clock, timeout: float | None) -> Event:

@@ -13,7 +13,8 @@ from headway.decide.explain.explanation import Holder, QueuePlace
 from headway.decide.explain.ready import WaitingTask
 from headway.decide.explain.snapshot import ProcessRow, TaskRow
 from headway.decide.scheduling.admit import Budget, Limit, ReadyTask
-from headway.domain.errors import NotFoundError
+from headway.domain.errors import RunNotFoundError
+from headway.domain.hints import Action, act, hint
 
 MOST_HOLDERS: Final = 20
 """How many of those are named that hold something."""
@@ -153,7 +154,10 @@ def ready(conn: Connection, task: int) -> ReadyTask:
     """
     row = conn.execute(READY, {"task": task}).one_or_none()
     if row is None:
-        raise NotFoundError("The run has just been deleted; `headway runs list` shows those left.")
+        raise RunNotFoundError(
+            "The run has just been deleted.",
+            hint=hint(act(Action.LIST_RUNS), " shows those left."),
+        )
     return ReadyTask(*row)
 
 
