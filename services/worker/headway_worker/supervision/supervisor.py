@@ -15,7 +15,6 @@ from headway_worker.supervision.worker_host import WorkerHost
 
 K = TypeVar("K", bound=Hashable)
 W = TypeVar("W")
-W_contra = TypeVar("W_contra", contravariant=True)
 
 
 class WorkDatabase(Queue[W], Reports, Protocol[W]):

@@ -16,6 +16,7 @@ from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.callbacks import CallbackEvent, run_event, task_event
+from headway.domain.dag.names import instance_name
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import DagError, DagNotFoundError, EmbeddedError, HeadwayError
 from headway.domain.interval import DataInterval
@@ -125,7 +126,7 @@ class TestRun:
         }
 
     def _run_instance(self, task_id: str, map_index: int) -> TaskState:
-        name = task_id if map_index < 0 else f"{task_id}[{map_index}]"
+        name = instance_name(task_id, map_index)
         key = task_id if map_index < 0 else f"{task_id}-{map_index}"
         _say(name, "running")
         with ExitStack() as stack:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, text
 
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.names import instance_name
 from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome, Phase, TaskState
 
@@ -79,7 +80,7 @@ class TaskView:
     @property
     def name(self) -> str:
         """The task, with its index if it is mapped."""
-        return self.task_id if self.map_index < 0 else f"{self.task_id}[{self.map_index}]"
+        return instance_name(self.task_id, self.map_index)
 
 
 @dataclass(frozen=True, slots=True)

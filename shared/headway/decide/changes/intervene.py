@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from headway.domain.dag.names import instance_name
 from headway.domain.errors import ConflictError
 from headway.domain.states import TERMINAL, Phase, Role, TaskState, sources
 
@@ -40,7 +41,7 @@ class Instance:
     @property
     def name(self) -> str:
         """What to call it in a message."""
-        return self.task_id if self.map_index < 0 else f"{self.task_id}[{self.map_index}]"
+        return instance_name(self.task_id, self.map_index)
 
 
 @dataclass(frozen=True, slots=True)

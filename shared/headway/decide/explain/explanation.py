@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from headway.decide.scheduling.admit import Limit
+from headway.domain.dag.names import instance_name
 
 
 class Reason(StrEnum):
@@ -72,7 +73,7 @@ class Subject(NamedTuple):
     @property
     def name(self) -> str:
         """What to call it within its run."""
-        return self.task_id if self.map_index < 0 else f"{self.task_id}[{self.map_index}]"
+        return instance_name(self.task_id, self.map_index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +94,7 @@ class Holder:
         """What to call it within its DAG."""
         if self.task_id is None:
             return self.run_id
-        return self.task_id if self.map_index < 0 else f"{self.task_id}[{self.map_index}]"
+        return instance_name(self.task_id, self.map_index)
 
 
 @dataclass(frozen=True, slots=True)

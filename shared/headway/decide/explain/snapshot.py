@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headway.domain.dag.catchup import SkipReason
+from headway.domain.dag.names import instance_name
 from headway.domain.states import DeadlineState, Outcome, Phase, RunState, TaskState
 
 
@@ -86,7 +87,7 @@ class TaskRow:
     @property
     def name(self) -> str:
         """What to call it within its run."""
-        return self.task_id if self.map_index < 0 else f"{self.task_id}[{self.map_index}]"
+        return instance_name(self.task_id, self.map_index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

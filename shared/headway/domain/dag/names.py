@@ -25,6 +25,11 @@ def check_key(kind: str, value: object) -> str:
     return value
 
 
+def instance_name(task_id: str, map_index: int) -> str:
+    """Return what a task instance is called within its run: "t", or "t[3]" if it is mapped."""
+    return task_id if map_index < 0 else f"{task_id}[{map_index}]"
+
+
 def check_run_id(value: str) -> str:
     """Return `value` when it may name a run: printable, without a slash, and not too long."""
     if not value.strip():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headway.actions.dags.look import dag_detail
+from headway.actions.dags.detail import dag_detail
 from headway.db.reads.task_views import TaskView
 from headway.domain.arguments import JsonValue
 from headway.testing.services.stack import Stack, running_stack

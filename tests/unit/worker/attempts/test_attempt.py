@@ -1,7 +1,6 @@
 """The states of an attempt: what each waits for, and what ends it."""
 
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -10,14 +9,14 @@ from uuid import UUID
 import pytest
 
 from headway.db.core.attempt_keys import AttemptKey
-from headway.db.execution.attempts import Claimed, Report
+from headway.db.execution.attempts import Report
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.errors import EmbeddedError
-from headway.domain.interval import DataInterval
-from headway.domain.states import Outcome, RunType
+from headway.domain.states import Outcome
 from headway.runtime.forker import Exit, ForkerError
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
+from headway.testing.data import claims
 from headway.testing.time.clock import FakeClock
 from headway_worker.attempts.attempt import Attempt, AttemptKind
 from headway_worker.database.worker_database import AttemptWork
@@ -27,34 +26,13 @@ from headway_worker.supervision.lease_keeper import LeaseKeeper, Renewal
 from headway_worker.supervision.outcome import ProcessEnd
 
 KEY = AttemptKey(7, 1, UUID(int=1))
-NOON = datetime(2013, 1, 1, 12, tzinfo=UTC)
 DONE = Result(outcome=Outcome.SUCCESS)
 FAILED = Result(outcome=Outcome.FAILED, error="no luck")
 
 
 def work(*, needs_spark: bool, handle: dict[str, str] | None, called_off: bool) -> AttemptWork:
     task = TaskSpec(task_id="t", operator="python", needs_spark=needs_spark)
-    claimed = Claimed(
-        key=KEY,
-        dag_run_id=1,
-        dag_id="d",
-        run_id="r",
-        run_type=RunType.MANUAL,
-        task_id="t",
-        map_index=-1,
-        failures=0,
-        losses=0,
-        conf={},
-        version_id=1,
-        manifest_hash="",
-        interval=DataInterval.exact(NOON),
-        schedule_date=NOON,
-        run_after=NOON,
-        run_started_at=NOON,
-        waited=(timedelta(0), None),
-        handle=handle,
-    )
-    claimed = replace(claimed, is_called_off=True) if called_off else claimed
+    claimed = claims.claimed(key=KEY, handle=handle, is_called_off=called_off)
     timetable = TimetableSpec(name="none")
     dag = DagSpec(
         dag_id="d", relative_path="d.py", timetable=timetable, timezone="UTC", tasks=(task,)

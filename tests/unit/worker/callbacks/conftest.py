@@ -4,7 +4,6 @@ import os
 import selectors
 import socket
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from headway.runtime.forker import Exit
 from headway.runtime.logs.lines import LogSource
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
+from headway.testing.processes.at_once import AtOnce
 from headway.testing.time.clock import FakeClock
 from headway_worker.callbacks.callback import CallbackKind
 from headway_worker.database.callback_database import CallbackWork
@@ -104,18 +104,6 @@ class Desk:
             self.waiting += [
                 work(report.key.id) for report in reports if report.state is CallbackState.QUEUED
             ]
-
-
-class AtOnce(Executor):
-    """An executor that has done what it is given."""
-
-    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        try:
-            done.set_result(call(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - as executors do
-            done.set_exception(error)
-        return done
 
 
 class Child:

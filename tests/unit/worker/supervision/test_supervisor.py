@@ -2,7 +2,6 @@
 
 import selectors
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import Mock
@@ -12,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from headway.runtime.daemon.loop import Pace
 from headway.runtime.settings.worker import WorkerSettings
+from headway.testing.processes.at_once import AtOnce
 from headway.testing.time.clock import FakeClock
 from headway_worker.supervision.claims import Claims
 from headway_worker.supervision.held import Held, WorkState
@@ -20,18 +20,6 @@ from headway_worker.supervision.supervisor import Supervisor
 from headway_worker.supervision.worker_host import WorkerHost
 
 SLOTS = 2
-
-
-class AtOnce(Executor):
-    """An executor that has done what it is given."""
-
-    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        try:
-            done.set_result(call(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - as executors do
-            done.set_exception(error)
-        return done
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
+from headway.domain.dag.names import instance_name
 from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
 from headway.runtime.daemon.clock import Clock, SystemClock
@@ -39,8 +40,8 @@ def when_settled(ask: Callable[[], Frame], say: Callable[[str], None], clock: Cl
 
 def title_of(facts: RunFacts) -> str:
     """Return what the applications of an attempt are called."""
-    instance = "" if facts.map_index < 0 else f"[{facts.map_index}]"
-    return f"headway {facts.dag_id}.{facts.task_id}{instance} {facts.run_id}"
+    instance = instance_name(facts.task_id, facts.map_index)
+    return f"headway {facts.dag_id}.{instance} {facts.run_id}"
 
 
 def spark_of(

@@ -20,7 +20,7 @@ def next_runs(
     It continues from the last scheduled or skipped interval, and leaves out runs that catchup
     leaves out. A paused DAG is shown as if it were unpaused now.
     """
-    from headway.actions.dags.look import upcoming_runs
+    from headway.actions.dags.detail import upcoming_runs
     from headway.cli.input.session import transaction
     from headway.db.core.server import now
 

@@ -61,7 +61,7 @@ def list_dags(
 @app.command()
 def show(dag_id: str, output: Output = Format.TABLE) -> None:
     """Show one DAG: its schedule and its tasks."""
-    from headway.actions.dags.look import dag_detail
+    from headway.actions.dags.detail import dag_detail
     from headway.cli.input.session import transaction
     from headway.cli.screen import output as rendering
 
