@@ -6,13 +6,25 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Engine, text
 
-from headway.db.core import processes
+from headway.db.core import processes, run_deadlines
+from headway.db.execution import attempts
+from headway.db.execution.attempts import Report
+from headway.decide.scheduling.expire import BEGINNING
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.deadline import DeadlineSpec
+from headway.domain.dag.notifiers import NotifierSpec, NotifyEvent
+from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DEFAULT_POOL
 from headway.domain.errors import FencedError
+from headway.domain.retention import RetainedKind
+from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.create_runs import create_runs
+from headway_scheduler.passes.expire import expire
+from headway_scheduler.passes.gather_notifications import gather_notifications
+from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.queue_tasks import queue_tasks
 from headway_scheduler.passes.revoke import revoke
 from headway_scheduler.passes.schedule_tasks import schedule_retries, schedule_tasks
@@ -33,14 +45,22 @@ PASSES: dict[str, Callable[..., object]] = {
     "adopt": adopt,
     "schedule_retries": lambda replica: schedule_retries(replica, NOW),
     "clean": clean,
+    "judge_deadlines": lambda replica, *seam: judge_deadlines(replica, NOW, *seam),
+    "gather_notifications": gather_notifications,
+    "expire": lambda replica, *seam: expire(replica, RetainedKind.RUNS, 0, BEGINNING, *seam),
 }
-WITH_SEAM = sorted(PASSES.keys() - {"schedule_retries", "clean"})
+WITHOUT_SEAM = {"schedule_retries", "clean"}
+LOOK_FIRST = {"judge_deadlines", "gather_notifications"}
+"""Passes that are not confirmed if there is nothing to do."""
+
+WITH_SEAM = sorted(PASSES.keys() - WITHOUT_SEAM - LOOK_FIRST)
 
 
 @pytest.fixture(autouse=True)
 def much_to_do(engine: Engine) -> None:
     """Something for each pass."""
     seed.register(engine, "worker")
+    fail_with_notifier(engine)
     seed.store(engine, seed.dag(dag_id="due"))
     seed.create_runs(engine, seed.store(engine, seed.dag(dag_id="waits")), [0])
     overdue = replace(seed.dag(seed.task("a"), seed.task("b", "a")), dagrun_timeout=60.0)
@@ -48,6 +68,31 @@ def much_to_do(engine: Engine) -> None:
     seed.finish(engine)
     seed.scheduled(engine, seed.dag(dag_id="ready"))
     seed.queued(engine, seed.dag(dag_id="stale"))
+    enter_deadline(engine)
+
+
+def enter_deadline(engine: Engine) -> None:
+    """Enter a deadline that is over by now."""
+    spec = replace(seed.dag(dag_id="late"), deadlines=(DeadlineSpec(seconds=60.0),))
+    ids = seed.create_runs(engine, seed.store(engine, spec), [0])
+    with engine.begin() as conn:
+        run_deadlines.enter(conn, ids)
+
+
+def fail_with_notifier(engine: Engine) -> None:
+    """Let a task fail whose notifier tells of failures."""
+    ops = NotifierSpec(connection="ops", on=(NotifyEvent.FAILURE,))
+    task = replace(seed.task("work"), notifiers=(ops,))
+    [key] = seed.running(engine, seed.dag(task, dag_id="fails"))
+    failed = Report(
+        key=key,
+        outcome=Outcome.FAILED,
+        following=Next(TaskState.FAILED),
+        error="x",
+        notifies=tuple(CallbackEvent),
+    )
+    with engine.begin() as conn:
+        attempts.report(conn, [failed])
 
 
 def written(engine: Engine) -> list[tuple[object, ...]]:
