@@ -52,8 +52,8 @@ class WorkerParts:
         """Return what a supervisor of callbacks needs; they have the same fork server."""
         database, renewals = CallbackDatabase(self.database), host.background("renew callbacks")
         leases = LeaseKeeper(database, host.settings, host.clock, renewals)
-        its = self.launcher
-        launcher = CallbackLauncher(its.forkers, its.settings, its.logs, its.scratch)
+        given = self.launcher
+        launcher = CallbackLauncher(given.forkers, given.settings, given.logs, given.scratch)
         return CallbackKind(database, leases, launcher, host)
 
 
@@ -92,7 +92,7 @@ class Worker:
 
     @property
     def failed(self) -> int:
-        """How many of its attempts' tasks have failed for good."""
+        """How many tasks have failed for good of those whose attempts this worker has run."""
         return self._kind.failed
 
     @property

@@ -1,14 +1,15 @@
 """One attempt's life, from its claim to its report.
 
-CLAIMED     its code is there.  It starts, or waits for the fork server that has pyspark.
-WAITING     it holds its slot until that fork server is there.
-RUNNING     its child runs the task.  Whatever is to end the attempt stops the child, by the first
-            cause that applies: the lease is over (killed at once); a user or the run wants it
-            stopped; it has run for `execution_timeout`; the worker stops; the child closed its
-            channel or spoiled it.  The state ends when the whole process tree has ended.
-ENDING      its Spark session is being ended, where it has left one.
-REPORTING   the outcome is on its way to the database.
-DROPPED     the lease is over: another worker may have the attempt, so nothing is reported.
+CLAIMED     The worker has the attempt and the code of its version.  The attempt starts, or waits
+            for the fork server that has imported pyspark.
+WAITING     The attempt holds its slot until that fork server is ready.
+RUNNING     A child process runs the task.  The first cause that applies stops the child: the lease
+            is over (the child is killed at once); a user or the run stops the task; the task has
+            run for `execution_timeout`; the child has closed or spoiled its channel.  A worker
+            that stops hands the attempt back.  The state ends with the whole process tree.
+ENDING      The worker ends the Spark session that the attempt has left, if any.
+REPORTING   The worker sends the outcome until the database has committed it.
+DROPPED     The lease is over.  Another worker may have the attempt, so nothing is reported.
 """
 
 import logging
@@ -73,7 +74,7 @@ class AttemptKind:
 
 
 class Attempt(Held[AttemptKey]):
-    """One claimed attempt; the states are told above."""
+    """One claimed attempt; this module's docstring tells its states."""
 
     execution: Execution[AttemptWork] | None
 
@@ -84,7 +85,7 @@ class Attempt(Held[AttemptKey]):
 
     @property
     def key(self) -> AttemptKey:
-        """What its lease is on."""
+        """The key of its lease."""
         return self._work.claimed.key
 
     def step(self) -> None:
@@ -184,7 +185,7 @@ class Attempt(Held[AttemptKey]):
             self._kind.cleanup.begin(self.key, execution.spark_session, patience)
 
     def _end(self) -> None:
-        """Report it, once nothing of it runs any more, in its process or in Spark."""
+        """Report the attempt once nothing of it runs any more, in its process or in Spark."""
         execution, result, kind = self.execution, self._result, self._kind
         assert execution is not None
         assert result is not None

@@ -1,10 +1,10 @@
-"""One callback's or notification's life, from its claim to its report.
+"""The life of one callback or notification, from its claim to its report.
 
-CLAIMED     its code is there.  It starts.  If it cannot, it is handed back: each claim is one of
-            a few tries, so this worker then claims none for a moment.
-RUNNING     its child calls the functions, or sends the message.
-REPORTING   how it ended is on its way to the database.
-DROPPED     nothing is reported: its claim runs out, which counts as a try.
+CLAIMED     The worker has the callback, which starts.  If it cannot start, the worker hands it back
+            and claims no callback for a moment: each claim uses up one of a few tries.
+RUNNING     A child process calls the functions, or sends the message.
+REPORTING   The worker sends how the callback ended until the database has committed it.
+DROPPED     Nothing is reported.  The claim runs out, which counts as a try.
 """
 
 import logging
@@ -71,7 +71,7 @@ class CallbackKind:
 
 
 class Callback(Held[CallbackKey]):
-    """One claimed callback or notification; the states are told above."""
+    """One claimed callback or notification; this module's docstring tells its states."""
 
     execution: Execution[CallWork] | None
 
@@ -81,7 +81,7 @@ class Callback(Held[CallbackKey]):
 
     @property
     def key(self) -> CallbackKey:
-        """What its claim is on."""
+        """The key of its claim."""
         return self._work.claimed.key
 
     def step(self) -> None:
