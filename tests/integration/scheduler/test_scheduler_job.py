@@ -11,11 +11,13 @@ from headway.db.core.notices import SCHEDULER, WORKER, Notice, NoticeSender
 from headway.db.core.processes import Identity
 from headway.db.scheduling import dags, queued_runs, schedulers, scope
 from headway.domain.errors import ConflictError, FencedError, NotFoundError
+from headway.domain.hints import Action, act
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.loop import Found
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
+from headway.testing.data.refusals import refused
 from headway.testing.database.interleaving import just_before
 from headway.testing.time.clock import FakeClock, SetClock
 from headway_scheduler import command
@@ -287,16 +289,16 @@ def test_a_backfill_job_has_its_runs_for_itself(engine: Engine) -> None:
 
 def test_a_backfill_job_takes_nothing_that_it_could_not_start(engine: Engine) -> None:
     number = create(engine)
-    for statement, message in (
-        ("UPDATE backfill SET paused = true", f"`headway backfill resume {number}`"),
-        ("UPDATE dag SET paused = true", "`headway dags unpause etl`"),
-        ("UPDATE dag SET active = false", f"`headway backfill cancel {number} --yes`"),
+    for statement, remedy in (
+        ("UPDATE backfill SET paused = true", act(Action.RESUME_BACKFILL, backfill_id=number)),
+        ("UPDATE dag SET paused = true", act(Action.UNPAUSE_DAG, dag_id="etl")),
+        ("UPDATE dag SET active = false", act(Action.CANCEL_BACKFILL, backfill_id=number)),
     ):
         with engine.begin() as conn:
             conn.execute(text(statement))
-        with pytest.raises(ConflictError, match=message):
+        with refused(ConflictError, f"Backfill {number} starts no run now.", remedy):
             backfill(engine, number)
-    with pytest.raises(NotFoundError, match="There is no backfill 77; "):
+    with refused(NotFoundError, "There is no backfill 77.", act(Action.LIST_BACKFILLS)):
         backfill(engine, 77)
     assert locks(engine) == [None] * 3
 
