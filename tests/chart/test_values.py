@@ -87,3 +87,17 @@ def test_no_object_takes_a_value_that_it_does_not_name() -> None:
     assert [
         path for path, schema in found.items() if schema.get("additionalProperties") is not False
     ] == []
+
+
+TOLD_TO_EACH_WORKER = (
+    *("slots", "callback_slots"),
+    *("lease_duration", "heartbeat_interval", "kill_grace", "drain_grace"),
+)
+
+
+@pytest.mark.parametrize("name", TOLD_TO_EACH_WORKER)
+def test_a_worker_of_the_chart_has_the_defaults_of_its_settings(name: str) -> None:
+    first, *others = name.split("_")
+    of_the_chart = VALUES["workerDefaults"][first + "".join(map(str.title, others))]
+
+    assert of_the_chart == WorkerSettings.model_fields[name].default

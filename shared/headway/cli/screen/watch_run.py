@@ -14,7 +14,7 @@ from headway.cli.screen.output import COLOURS
 from headway.db.reads import task_views
 from headway.db.reads.run_views import RunView
 from headway.db.reads.task_views import TaskProgress
-from headway.domain.states import TaskState
+from headway.domain.states import TERMINAL, TaskState
 from headway.runtime.daemon.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -29,12 +29,6 @@ MOST_ROWS: Final = 30
 """Task instances that a terminal shows; those that run come first."""
 
 _BAR: Final = 30
-_ENDED: Final = frozenset(
-    {
-        *(TaskState.SUCCESS, TaskState.FAILED, TaskState.SKIPPED),
-        *(TaskState.UPSTREAM_FAILED, TaskState.REMOVED),
-    }
-)
 _FIRST: Final = (TaskState.RUNNING, TaskState.QUEUED, TaskState.FAILED)
 
 
@@ -55,7 +49,7 @@ def watch_run(dag_id: str, run_id: str) -> str:
 def line(sight: WatchedRun) -> str:
     """Return how a run stands in one line, with what its running tasks do in Spark."""
     states = Counter(str(progress.task.state) for progress in sight.tasks)
-    ended = sum(number for state, number in states.items() if state in _ENDED)
+    ended = sum(number for state, number in states.items() if state in TERMINAL)
     counted = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     said = [f"{sight.run.state}: {ended}/{len(sight.tasks)} tasks ended ({counted})"]
     for progress in sight.tasks:
