@@ -21,7 +21,7 @@ QUEUE: Final = Gauge(
 
 QUEUE_AGE: Final = Gauge(
     "headway_parser_queue_age_seconds",
-    "How long the first of these files has waited; 0 if none waits.",
+    "Longest wait of a DAG file that waits to be parsed by this parser; 0 if none waits.",
     _OURS,
     unit="seconds",
 )

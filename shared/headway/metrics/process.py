@@ -37,9 +37,9 @@ DISK: Final = Gauge(
 
 SPANS_DROPPED: Final = Counter(
     "headway_spans_dropped",
-    "Reports and spans that were not sent: reports because too many waited "
-    "(queue) or the database did not answer (database); spans because the collector "
-    "did not accept them (collector).",
+    "What was not sent to the collector of traces: notes about ended attempts and runs, "
+    "because too many waited (queue) or the database did not answer (database); and "
+    "spans, because the collector did not accept them (collector).",
     frozenset({ServiceKind.SCHEDULER, ServiceKind.WORKER}),
     (Label("why", ("queue", "database", "collector")),),
 )

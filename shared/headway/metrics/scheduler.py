@@ -156,7 +156,7 @@ PROCESSES_DEAD: Final = Counter(
 
 ADOPTIONS: Final = Counter(
     "headway_adoptions",
-    "Attempts taken over from dead schedulers (attempt), and runs released "
+    "Attempts taken over from dead schedulers (attempt), and released runs "
     "that dead schedulers had reserved (run).",
     _OURS,
     (Label("what", ("attempt", "run")),),

@@ -16,9 +16,11 @@ tables, and may call no other function. A worker gets the [connections and varia
 its attempts by the function `headway_secret`. Schedulers and users remove [old rows](retention.md)
 by the function `headway_remove`.
 
-When a role inserts a row, it may give only the named columns. The database itself sets ids, and
-times by its own clock. Roles that only read cannot see tokens of claims and hashes of proofs: a
-query by such a role must name the columns of these tables, because `*` is refused.
+When a role inserts a row, it may give only the named columns. The database itself sets ids and
+times; the times come from its own clock. `headway_user` and `headway_readonly` cannot read the
+tokens of claims. No role can read the hashes of proofs; with its proof, a process shows which
+process it is. If a role may read only some columns of a table, its query must name the columns,
+because `*` is refused.
 
 `headway db grants` prints this page from `shared/headway/db/access/grants_matrix.py`, and
 `headway db migrate` puts the grants in place. How roles log in: [database.md](database.md).
@@ -35,8 +37,12 @@ write that a check forbids is refused (SQLSTATE 42501).
 Guards refuse three further changes (`ZX001`):
 
 - a worker changes an attempt that has ended,
-- a worker changes the counts of a queued task instance,
-- a parser deactivates a DAG whose file it neither parses nor has forgotten.
+- a worker changes the counts of failures or losses of a queued task instance,
+- a parser deactivates a DAG although the DAG's file is still in `dag_file`, and this parser has
+  not claimed the file for a parse.
+
+*Rows before* is the condition for rows that the role may change. *Rows after* is the condition
+that each row must meet after the write.
 
 | role | table | verb | rows before | rows after |
 |---|---|---|---|---|
@@ -64,8 +70,8 @@ _REMAINS: Final = """
 ## What remains, and why
 
 - A worker may claim any waiting attempt or callback, and end it with any outcome: this is its work.
-  A worker may also claim a task without its attempt; the task then waits. It may report the end
-  of its own live attempt more than once.
+  A worker may also mark a queued task instance as claimed and leave its attempt unclaimed; the task
+  then waits. A worker may report the end of its own live attempt more than once.
 - A worker may read the XComs and the conf of every run, and the code of every version. Tasks may
   ask for values of each other, and nobody knows in advance which tasks a worker will run.
 - A parser may parse any DAG file: it claims the file, reports its DAGs and their code, or forgets
@@ -74,10 +80,10 @@ _REMAINS: Final = """
   version. No key protects the files of a version, because the version names its files in JSON.
 - A scheduler may end processes, and may move runs and tasks of every DAG: this is its work. In the
   events of schedulers and users the database checks the kind of the actor, but not the name.
-- Schedulers and users may remove entries of the journal that are older than a day, and schedulers
-  may remove ended runs, only by `headway_remove`. Each removal leaves an event: the role, the
-  actor, the number of rows and their time range. After a day this event can be removed too, which
-  leaves another event.
+- Schedulers and users may remove entries of the journal that are older than a day. Schedulers may
+  remove ended runs. They can do this only by `headway_remove`. Each removal leaves an event: the
+  role, the actor, the number of rows and their time range. After a day this event can be removed
+  too, which leaves another event.
 - Every role may register processes of its kind. These processes claim work, or are declared dead.
 - A role that may delete from a table or update it may lock the whole table (`LOCK TABLE`). Services
   then wait, and their statements end by the timeout.
@@ -87,8 +93,9 @@ _REMAINS: Final = """
   open; this is how Postgres locks tables. A role that changes its own password can hold up a
   migration that sets this password. The migration ends after 60 s and
   [names the session that holds it up](database.md#migrate).
-- PUBLIC, so every role, may create large objects and temporary tables, and on servers before
-  PostgreSQL 15 also tables, until the disk is full. No migration can revoke this.
+- PUBLIC, and therefore every role, may create large objects and temporary tables until the disk is
+  full. In a database that comes from a server before PostgreSQL 15, PUBLIC may also create tables.
+  No migration can revoke these rights.
   [`headway doctor`](doctor.md) prints the statements. `headway standalone` and `headway demo`
   revoke these rights in their own database.
 - The owner of the tables, and superusers, may do everything. No service logs in as either.

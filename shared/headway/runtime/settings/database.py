@@ -14,12 +14,13 @@ class DatabaseSettings(Settings):
     url: str | None = Field(None, description="`postgresql://user:password@host:port/name`.")
     user_url: str | None = Field(
         None,
-        description="The address with which commands of users log in, as "
-        "`headway_user`. Set it where `url` is the address of a service; default: "
-        "`url`.",
+        description="The database's address for commands of users, with the login "
+        "`headway_user`. Set it where HEADWAY_DATABASE_URL has the login of a "
+        "service. Default: the value of HEADWAY_DATABASE_URL.",
     )
     user_password: SecretStr | None = Field(
-        None, description="The password for `user_url`, if that address has none."
+        None,
+        description="The password for HEADWAY_DATABASE_USER_URL, if that address has none.",
     )
     pooler: bool = Field(
         False,
@@ -35,7 +36,7 @@ class DatabaseSettings(Settings):
     notify: bool = Field(
         True,
         description="Whether processes wake each other by NOTIFY; behind a pooler only "
-        "with `listen_url`. Otherwise they poll for work.",
+        "with HEADWAY_DATABASE_LISTEN_URL. Otherwise they poll for work.",
     )
 
     @property

@@ -60,8 +60,9 @@ class ParserSettings(Settings):
     )
     min_file_process_interval: Seconds = Field(
         30.0,
-        description="Seconds between two parses of an unchanged file that has a "
-        "dynamic DAG. A changed file is parsed once more after this time.",
+        description="Seconds between two parses of an unchanged file that has a DAG with "
+        "`dynamic=True`. Also the time after a change of any file until the parser checks "
+        "that the file gives the same DAGs again.",
     )
     unchanged_file_process_interval: Seconds = Field(
         3600.0,

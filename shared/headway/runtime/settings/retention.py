@@ -43,7 +43,7 @@ class RetentionSettings(Settings):
         "nothing refers to the row; 0: forever.",
     )
     retention_interval: Seconds = Field(
-        3600.0, description="Seconds between two searches for rows that are older than that."
+        3600.0, description="Seconds between two searches for rows that retention must remove."
     )
 
     @property

@@ -36,10 +36,9 @@ class SchedulerSettings(RetentionSettings):
     )
     priority_aging: Seconds = Field(
         60.0,
-        description="Seconds of waiting that are worth one unit of priority. A task of "
-        "priority p waits for a task of a higher priority q only if that task was "
-        "scheduled at most (q - p) times this many seconds later. Give all "
-        "schedulers the same value.",
+        description="Seconds of waiting that are worth one unit of priority. Example with "
+        "60: a task of priority 3 comes before a task of priority 1 that was scheduled up "
+        "to 120 s earlier. Give all schedulers the same value.",
     )
     max_map_length: int = Field(
         MAX_MAP_LENGTH, ge=1, description="Instances that a mapped task may have at most."

@@ -47,8 +47,9 @@ class WorkerSettings(Settings):
     cluster_kill_grace: float = Field(
         600.0,
         ge=0,
-        description="Seconds in which a stopping task must kill its application in "
-        "cluster mode and see its end. After that, another attempt does the rest.",
+        description="Seconds that an attempt has, when its task is stopped, to kill its "
+        "application in cluster mode and to see that the application has ended. After "
+        "that, another attempt ends the application.",
     )
     drain_grace: float = Field(
         30.0,
