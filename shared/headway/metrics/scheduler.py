@@ -156,8 +156,9 @@ PROCESSES_DEAD: Final = Counter(
 
 ADOPTIONS: Final = Counter(
     "headway_adoptions",
-    "Attempts taken over from dead schedulers (attempt), and released runs "
-    "that dead schedulers had reserved (run).",
+    "Attempts that this scheduler took over from dead schedulers (attempt), and runs that "
+    "it freed for all schedulers because the `headway backfill run` that had reserved them "
+    "has ended (run).",
     _OURS,
     (Label("what", ("attempt", "run")),),
 )

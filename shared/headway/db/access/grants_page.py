@@ -31,8 +31,9 @@ _ROW_CHECKS: Final = """
 
 A grant limits columns; a row check limits rows. `headway_current_process` is the process that has
 proved its identity on this connection, as long as nobody has declared it dead
-([ADR 21](decisions/0021-proof-of-a-process.md)). A role does not find rows that a check excludes. A
-write that a check forbids is refused (SQLSTATE 42501).
+([ADR 21](decisions/0021-proof-of-a-process.md)). An
+`UPDATE` or `DELETE` skips the rows that *rows before* excludes, as if they did not exist; a plain
+`SELECT` still finds them. A write that a check forbids is refused (SQLSTATE 42501).
 
 Guards refuse three further changes (`ZX001`):
 
@@ -71,7 +72,8 @@ _REMAINS: Final = """
 
 - A worker may claim any waiting attempt or callback, and end it with any outcome: this is its work.
   A worker may also mark a queued task instance as claimed and leave its attempt unclaimed; the task
-  then waits. A worker may report the end of its own live attempt more than once.
+  then waits. While its attempt is live, a worker may insert more than one wake for the
+  attempt's end; a scheduler then counts this end more than once.
 - A worker may read the XComs and the conf of every run, and the code of every version. Tasks may
   ask for values of each other, and nobody knows in advance which tasks a worker will run.
 - A parser may parse any DAG file: it claims the file, reports its DAGs and their code, or forgets
@@ -84,7 +86,8 @@ _REMAINS: Final = """
   remove ended runs. They can do this only by `headway_remove`. Each removal leaves an event: the
   role, the actor, the number of rows and their time range. After a day this event can be removed
   too, which leaves another event.
-- Every role may register processes of its kind. These processes claim work, or are declared dead.
+- The role of each service may register any number of processes of its kind. Such a process can
+  claim work while it sends heartbeats. If it sends none, a scheduler declares it dead.
 - A role that may delete from a table or update it may lock the whole table (`LOCK TABLE`). Services
   then wait, and their statements end by the timeout.
 - Every role may change its own password and its own settings, and may use up connections.

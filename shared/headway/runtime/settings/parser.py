@@ -61,8 +61,8 @@ class ParserSettings(Settings):
     min_file_process_interval: Seconds = Field(
         30.0,
         description="Seconds between two parses of an unchanged file that has a DAG with "
-        "`dynamic=True`. Also the time after a change of any file until the parser checks "
-        "that the file gives the same DAGs again.",
+        "`dynamic=True`. Also the time from the parse of a changed file until the parser "
+        "parses that file once more, to see whether it gives the same DAGs each time.",
     )
     unchanged_file_process_interval: Seconds = Field(
         3600.0,

@@ -28,7 +28,10 @@ class WorkerSettings(Settings):
         60.0, description="Seconds that all functions of one event may take together."
     )
     base_url: str | None = Field(
-        None, description="URL before /dags/… in the links of notifications."
+        None,
+        description="What the links of notifications begin with; `/dags/DAG/runs/RUN` follows. "
+        "Headway serves no such page, so name a site of your own. Without it, a message names "
+        "the command that shows the run.",
     )
     poll_interval: Seconds = Field(
         1.0,
