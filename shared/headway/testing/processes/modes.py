@@ -1,6 +1,7 @@
 """The modes of a test session: how all processes of the tests reach the database."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from headway.runtime.settings import configuration
@@ -13,6 +14,10 @@ NICENESS: Final = "HEADWAY_WORKER_ATTEMPT_NICENESS"
 
 JAVA: Final = "TEST_JAVA_HOME"
 """The variable that names the Java of the session's machines, which have none on their PATH."""
+
+
+POSTGRES: Final = "TEST_POSTGRES_DIRECTORY"
+"""The variable that names a migrated database directory, with which stacks of services begin."""
 
 
 def pooled() -> bool:
@@ -40,6 +45,11 @@ def variables() -> Mapping[str, str]:
 def standalone() -> str:
     """Return the program that Python is to run for `headway standalone`: TEST_HEADWAY."""
     return _given("TEST_HEADWAY")
+
+
+def postgres_directory() -> Path | None:
+    """Return the database directory to begin with, if the session has one."""
+    return Path(_given(POSTGRES)) if _given(POSTGRES) else None
 
 
 def _given(name: str) -> str:

@@ -199,6 +199,7 @@ def running_stack(
     nothing runs any more.
     """
     home.mkdir(parents=True, exist_ok=True)
+    _begin_with_a_database(home)
     environment = environment_for(home, given)
     arguments = ["standalone", "--dags", str(dags), "--schedulers", str(schedulers)]
     with (home / "standalone.log").open("wb") as log:
@@ -221,6 +222,13 @@ def running_stack(
         service.send_signal(signal.SIGTERM)
         service.wait(PATIENCE)
     stack.check_end()
+
+
+def _begin_with_a_database(home: Path) -> None:
+    """Give a new home the session's database directory, with the accounts that own its files."""
+    prepared, own = modes.postgres_directory(), home / "postgres"
+    if prepared is not None and not own.exists():
+        subprocess.run(["cp", "--archive", str(prepared), str(own)], check=True)
 
 
 def _address(home: Path, service: "subprocess.Popen[bytes]") -> str:
