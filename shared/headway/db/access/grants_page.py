@@ -31,9 +31,9 @@ _ROW_CHECKS: Final = """
 
 A grant limits columns; a row check limits rows. `headway_current_process` is the process that has
 proved its identity on this connection, as long as nobody has declared it dead
-([ADR 21](decisions/0021-proof-of-a-process.md)). An
-`UPDATE` or `DELETE` skips the rows that *rows before* excludes, as if they did not exist; a plain
-`SELECT` still finds them. A write that a check forbids is refused (SQLSTATE 42501).
+([ADR 21](decisions/0021-proof-of-a-process.md)). An `UPDATE` or `DELETE` skips the rows that *rows
+before* excludes, as if they did not exist; a plain `SELECT` still finds them. A write that a check
+forbids is refused (SQLSTATE 42501).
 
 Guards refuse three further changes (`ZX001`):
 
