@@ -4,6 +4,7 @@ Two modes are for the whole session, and for every process that a test starts:
 TEST_NOTIFY=off switches NOTIFY off, TEST_PGBOUNCER=1 puts PgBouncer before each database.
 """
 
+import gc
 import logging
 import os
 import secrets
@@ -27,6 +28,9 @@ from headway.testing.database.postgres import ThrowawayPostgres, throwaway_postg
 from headway.testing.processes import modes
 from headway.testing.processes.required import fail_for_missing
 
+settings.register_profile("any machine", deadline=None)  # no test is held to a speed
+settings.register_profile("quick", settings.get_profile("any machine"), max_examples=20)
+
 _SERVER_BYTES = 4 << 30
 """Room for a server of tests, with a database of millions of rows."""
 
@@ -35,8 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell that runs tests in the background has them ignore it, and all that they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.register_profile("any machine", deadline=None)  # no test is held to a speed
-    settings.load_profile("any machine")
+    settings.load_profile(config.getoption("--hypothesis-profile") or "any machine")
     os.environ.update(modes.variables())
     os.environ["TEST_HEADWAY"] = str(Path(__file__).with_name("headway_of_tests.py"))
 
@@ -65,6 +68,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first = [module for _, module in sorted(places, key=lambda place: place[0])]
     rest = [module for module in modules if module not in first]
     items[:] = [item for module in first + rest for item in module]
+
+
+def pytest_collection_finish() -> None:
+    """Leave ten thousand collected tests out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -114,6 +114,18 @@ def test_a_folder_of_tests_or_benchmarks_has_at_most_18_modules(top: str, at_lea
     assert too_many(modules) == {}
 
 
+def test_a_unit_test_starts_no_python() -> None:
+    """To start a Python takes longer than a hundred unit tests; two measure what one has loaded."""
+    files = sorted((ROOT / "tests" / "unit").rglob("test_*.py"))
+
+    assert len(files) >= 280
+    assert {file.name for file in files if "[sys.executable" in file.read_text()} <= {
+        "test_decoding.py",
+        "test_shape.py",
+        "test_task_templates.py",
+    }
+
+
 def test_no_two_classes_share_a_name() -> None:
     found: dict[str, list[str]] = {}
     for path, tree in TREES.items():
