@@ -112,9 +112,7 @@ def account_name(given: str) -> str:
     return name
 
 
-def check_bundles(
-    role: AccountRole, bundles: Collection[str] | None
-) -> tuple[str, ...] | None:
+def check_bundles(role: AccountRole, bundles: Collection[str] | None) -> tuple[str, ...] | None:
     """Return the bundles as they are stored; RequestError if a role cannot have them."""
     if bundles is None or EVERY_BUNDLE in bundles:
         return None
