@@ -111,9 +111,13 @@ def find_subject(conn: Connection, issuer: str, subject: str) -> StoredAccount |
     return _first(conn.execute(FIND_SUBJECT, parameters).mappings().first())
 
 
-def has_other_admin(conn: Connection, name: str) -> bool:
-    """Lock all admins, and tell whether another one than this is enabled."""
+def lock_admins(conn: Connection) -> None:
+    """Lock all admins, so that nobody else makes one of them less than that."""
     conn.execute(LOCK_ADMINS)
+
+
+def has_other_admin(conn: Connection, name: str) -> bool:
+    """Tell whether another admin than this is enabled; `lock_admins` comes before."""
     return bool(conn.scalar(OTHER_ADMINS, {"name": name}))
 
 
