@@ -17,6 +17,7 @@ from headway.cli.commands.dags import (
     timetable,
 )
 from headway.cli.commands.installation import (
+    accounts,
     bundles,
     database,
     doctor,
@@ -24,6 +25,7 @@ from headway.cli.commands.installation import (
     metrics,
     pools,
     status,
+    tokens,
 )
 from headway.cli.launch import services
 from headway.cli.screen import errors
@@ -51,6 +53,8 @@ app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")
 app.add_typer(timetable.app, name="timetable")
 app.add_typer(bundles.app, name="bundles")
+app.add_typer(accounts.app, name="accounts")
+app.add_typer(tokens.app, name="tokens")
 app.add_typer(spark.app, name="spark")
 app.add_typer(connections.app, name="connections")
 app.add_typer(variables.app, name="variables")

@@ -61,20 +61,22 @@ def create_account(
     return account
 
 
-def set_account_role(
+def set_account_access(
     conn: Connection,
     name: str,
-    role: AccountRole | None,
-    bundles: Collection[str] | None,
+    access: tuple[AccountRole | None, Collection[str] | None],
     author: Author,
 ) -> Account:
-    """Give an account a role, or leave it the one it has, and these bundles; None means every one.
+    """Give an account a role and bundles; None leaves what it has, and `*` is every bundle.
 
-    Its sessions and tokens have no more from now on.  ConflictError for the last admin.
+    Its sessions and tokens have no more from now on.  A new admin sees every bundle.
+    ConflictError for the last admin.
     """
     found = _locked(conn, name)
-    role = role or found.account.role
-    account = Account(found.account.name, role, check_bundles(role, bundles))
+    role = access[0] or found.account.role
+    kept = None if role is AccountRole.ADMIN else found.account.bundles
+    bundles = kept if access[1] is None else check_bundles(role, access[1])
+    account = Account(found.account.name, role, bundles)
     if role is not AccountRole.ADMIN:
         _keep_an_admin(conn, found)
     accounts.set_role(conn, account)

@@ -54,7 +54,7 @@ class OpenedSession:
 SignInOutcome: TypeAlias = Account | SignInRefused | TooManyTries
 
 
-def check_password(
+def sign_in(
     engine: Engine, shown: LoginTry, before_check: Callable[[], None] = nothing
 ) -> SignInOutcome:
     """Return whose password that is, or why nobody is signed in.

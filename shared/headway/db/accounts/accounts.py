@@ -48,11 +48,6 @@ SET_ROLE = text("UPDATE api_account SET role = :role, bundles = :bundles WHERE n
 
 SET_PASSWORD = text("UPDATE api_account SET password_hash = :password_hash WHERE name = :name")
 
-# Nobody has changed the password since it was looked at.
-REPLACE_HASH = text("""
-    UPDATE api_account SET password_hash = :password_hash
-     WHERE name = :name AND password_hash = :before
-""")
 
 DISABLE = text("""
     UPDATE api_account SET disabled_at = now() WHERE name = :name AND disabled_at IS NULL
@@ -131,10 +126,6 @@ def set_password(conn: Connection, name: str, password_hash: str) -> None:
     """Give an account another password."""
     conn.execute(SET_PASSWORD, {"name": name, "password_hash": password_hash})
 
-
-def replace_hash(conn: Connection, name: str, before: str, after: str) -> None:
-    """Store another hash of the same password, unless the password was changed meanwhile."""
-    conn.execute(REPLACE_HASH, {"name": name, "before": before, "password_hash": after})
 
 
 def disable(conn: Connection, name: str) -> None:
