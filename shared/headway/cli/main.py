@@ -17,7 +17,6 @@ from headway.cli.commands.dags import (
     timetable,
 )
 from headway.cli.commands.installation import (
-    accounts,
     bundles,
     database,
     doctor,
@@ -25,12 +24,11 @@ from headway.cli.commands.installation import (
     metrics,
     pools,
     status,
-    tokens,
 )
 from headway.cli.launch import services
 from headway.cli.screen import errors
 from headway.cli.screen.output import Format, Output
-from headway.cli.secrets import connections, keys, variables
+from headway.cli.secrets import accounts, connections, keys, tokens, variables
 from headway.runtime.processes.linux import become_undumpable
 
 app = typer.Typer(

@@ -14,5 +14,11 @@ def delete_expired(conn: Connection, most: int = PORTION) -> bool:
 
     Several processes may do it at the same time: each skips what another one holds.
     """
-    parts = (sessions, tokens, links, limits, idempotency)
-    return most in [part.delete_expired(conn, most) for part in parts]
+    deleted = [
+        sessions.delete_expired(conn, most),
+        tokens.delete_expired(conn, most),
+        links.delete_expired(conn, most),
+        limits.delete_expired(conn, most),
+        idempotency.delete_expired(conn, most),
+    ]
+    return most in deleted

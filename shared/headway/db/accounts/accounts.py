@@ -48,7 +48,6 @@ SET_ROLE = text("UPDATE api_account SET role = :role, bundles = :bundles WHERE n
 
 SET_PASSWORD = text("UPDATE api_account SET password_hash = :password_hash WHERE name = :name")
 
-
 DISABLE = text("""
     UPDATE api_account SET disabled_at = now() WHERE name = :name AND disabled_at IS NULL
 """)
@@ -125,7 +124,6 @@ def set_role(conn: Connection, account: Account) -> None:
 def set_password(conn: Connection, name: str, password_hash: str) -> None:
     """Give an account another password."""
     conn.execute(SET_PASSWORD, {"name": name, "password_hash": password_hash})
-
 
 
 def disable(conn: Connection, name: str) -> None:
