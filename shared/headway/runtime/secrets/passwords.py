@@ -31,8 +31,9 @@ COST: Final = ScryptCost(14, 8, 5)
 _DUMMY_SALT: Final = bytes(_SALT_BYTES)
 
 
-def hashed(password: str, cost: ScryptCost = COST) -> str:
-    """Return the hash of a password as it is stored."""
+def hashed(password: str, cost: ScryptCost | None = None) -> str:
+    """Return the hash of a password as it is stored; without a cost at the one of new hashes."""
+    cost = cost or COST
     salt = secrets.token_bytes(_SALT_BYTES)
     digest = _derive(password, salt, cost)
     return f"$scrypt$ln={cost.log_n},r={cost.r},p={cost.p}${_encode(salt)}${_encode(digest)}"

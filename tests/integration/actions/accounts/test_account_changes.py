@@ -1,11 +1,15 @@
 """Accounts and tokens as headway_api changes them: rules, events, and two admins at once."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from sqlalchemy import Engine, text
 
 from headway.actions.accounts import authenticate, change, sign_in, tokens
 from headway.actions.accounts.tokens import TokenRequest
 from headway.actions.change import Author
+from headway.db.access.logins import Login
 from headway.db.accounts import accounts
 from headway.db.reads import account_views
 from headway.domain.accounts import Account, AccountRole
@@ -18,7 +22,6 @@ from headway.domain.errors import (
 )
 from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway.testing.database.logins import logged_in
-from headway.db.access.logins import Login
 
 BOSS = Author("user:boss", "because")
 PASSWORD = "correct horse battery"
@@ -26,7 +29,7 @@ EVENTS = text("SELECT action, details::text FROM event ORDER BY id")
 
 
 @pytest.fixture
-def api(database_url: str, engine: Engine):  # type: ignore[no-untyped-def]
+def api(database_url: str, engine: Engine) -> Iterator[Engine]:
     with logged_in(database_url, Login.API) as own:
         yield own
 
@@ -36,9 +39,9 @@ def create(engine: Engine, name: str, role: AccountRole = AccountRole.VIEWER) ->
         change.create_account(conn, Account(name, role), BOSS, password=PASSWORD)
 
 
-def token(engine: Engine, **wanted: object) -> tokens.CreatedToken:
+def token(engine: Engine, **wanted: Any) -> tokens.CreatedToken:
     with engine.begin() as conn:
-        return tokens.create_token(conn, TokenRequest("ann", **wanted), BOSS)  # type: ignore[arg-type]
+        return tokens.create_token(conn, TokenRequest("ann", **wanted), BOSS)
 
 
 def test_each_change_is_an_event_without_a_secret(api: Engine) -> None:
