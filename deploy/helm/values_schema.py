@@ -37,7 +37,7 @@ from headway.runtime.settings.worker import WorkerSettings
 
 PATH: Final = Path(__file__).parent / "headway" / "values.schema.json"
 
-ROLES: Final = ("owner", "scheduler", "parser", "worker", "user", "readonly")
+ROLES: Final = ("owner", "scheduler", "parser", "worker", "user", "api", "readonly")
 NEEDED: Final = ROLES[:4]
 
 

@@ -14,7 +14,7 @@ from tests.pods.release import DATABASE_HOST
 
 from headway.testing.containers.podman import Podman
 
-ROLES: Final = ("owner", "scheduler", "parser", "worker", "user", "readonly")
+ROLES: Final = ("owner", "scheduler", "parser", "worker", "user", "api", "readonly")
 SUPERUSER: Final = "postgres"
 _CERTIFICATES: Final = "/etc/postgres"
 _OPTIONS: Final = {

@@ -28,7 +28,7 @@ from headway.cli.commands.installation import (
 from headway.cli.launch import services
 from headway.cli.screen import errors
 from headway.cli.screen.output import Format, Output
-from headway.cli.secrets import connections, keys, variables
+from headway.cli.secrets import accounts, connections, keys, tokens, variables
 from headway.runtime.processes.linux import become_undumpable
 
 app = typer.Typer(
@@ -51,6 +51,8 @@ app.add_typer(backfill.app, name="backfill")
 app.add_typer(pools.app, name="pools")
 app.add_typer(timetable.app, name="timetable")
 app.add_typer(bundles.app, name="bundles")
+app.add_typer(accounts.app, name="accounts")
+app.add_typer(tokens.app, name="tokens")
 app.add_typer(spark.app, name="spark")
 app.add_typer(connections.app, name="connections")
 app.add_typer(variables.app, name="variables")

@@ -218,6 +218,18 @@ class WorkerNotFoundError(NotFoundError):
     code = "worker_not_found"
 
 
+class AccountNotFoundError(NotFoundError):
+    """There is no account of that name."""
+
+    code = "account_not_found"
+
+
+class TokenNotFoundError(NotFoundError):
+    """There is no token of that number in force."""
+
+    code = "token_not_found"
+
+
 class SecretNotFoundError(NotFoundError):
     """There is no connection or variable of that name, or it is not granted to that DAG."""
 

@@ -21,6 +21,11 @@ from headway.testing.database import logins
 RUN = f"scheduled__{seed.START.isoformat()}"
 BACKFILL = "backfill create"
 COMMANDS = {
+    "accounts create": "ann --role admin",
+    "accounts delete": "ben --yes",
+    "accounts disable": "ben --yes",
+    "accounts list": "",
+    "accounts set": "ben --role operator",
     "backfill cancel": "1 --yes",
     BACKFILL: "etl --from 2024-01-02 --to 2024-01-03 --no-wait",
     "backfill list": "",
@@ -70,6 +75,9 @@ COMMANDS = {
     "tasks list": f"etl {RUN}",
     "tasks mark": f"etl {RUN} work --as failed --yes",
     "timetable preview": "@daily",
+    "tokens create": "ben ci",
+    "tokens list": "",
+    "tokens revoke": "1",
     "variables get": "region",
     "variables list": "",
     "version": "",
@@ -81,6 +89,7 @@ BEFORE = {
     "dags delete": ["runs cancel", "runs delete"],
     "pools delete": ["pools set"],
     "runs delete": ["runs cancel"],
+    "tokens revoke": ["tokens create"],
 }
 """What has to be done before a command."""
 
@@ -88,6 +97,7 @@ FINDS_FAULTS = ("doctor", "health", "status")
 """Commands that end with status 1 where something is not well."""
 
 FILE = text("INSERT INTO dag_file (bundle, relative_path) VALUES ('main', 'etl.py')")
+PASSWORD = "correct horse battery"
 BAD = "\x1b]0;owned\x07"
 
 
@@ -95,6 +105,7 @@ BAD = "\x1b]0;owned\x07"
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands have the environment of a scheduler's pod: its login, and the one of users."""
     user = make_url(logins.address(database_url, Login.USER))
+    monkeypatch.setenv("HEADWAY_DATABASE_API_URL", logins.address(database_url, Login.API))
     monkeypatch.setenv("HEADWAY_DATABASE_URL", logins.address(database_url, Login.SCHEDULER))
     monkeypatch.setenv("HEADWAY_DATABASE_USER_URL", user._replace(password=None).render_as_string())
     monkeypatch.setenv("HEADWAY_DATABASE_USER_PASSWORD", str(user.password))
@@ -134,12 +145,14 @@ def test_json_is_one_document(
     monkeypatch.setenv("HEADWAY_SECRETS_KEYS", run("secrets", "new-key").stdout.strip())
     run("connections", "add", "dwh", "--conn-type", "http")
     CliRunner().invoke(app, ["variables", "set", "region", "--from", "-"], input="eu")
+    CliRunner().invoke(app, ["accounts", "create", "ben"], input=PASSWORD)
     with engine.begin() as conn:
         conn.execute(FILE)
     for before in BEFORE.get(command, ()):
         assert run(*before.split(), *COMMANDS[before].split()).exit_code == 0
 
-    result = run(*command.split(), *COMMANDS[command].split(), "-o", "json")
+    arguments = [*command.split(), *COMMANDS[command].split(), "-o", "json"]
+    result = CliRunner().invoke(app, arguments, input=PASSWORD)
 
     assert result.exit_code == 0 or command in FINDS_FAULTS, result.output
     assert isinstance(json.loads(result.stdout), list)

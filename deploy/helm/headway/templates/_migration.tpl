@@ -26,7 +26,7 @@ template:
         args: [db, migrate]
         env:
           {{- include "headway.databaseEnv" $database | nindent 10 }}
-          {{- range $role := list "scheduler" "parser" "worker" "user" "readonly" }}
+          {{- range $role := list "scheduler" "parser" "worker" "user" "api" "readonly" }}
           {{- if or $.Values.postgres.enabled (get $.Values.database.secrets $role).name }}
           - name: HEADWAY_ROLES_{{ upper $role }}_PASSWORD
             valueFrom:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from headway.actions import rehearsal
-from headway.cli.input.session import connected
+from headway.cli.input.session import connected, user_url
 from headway.db.core import notices
 from headway.db.core.notices import Notice
 from headway.domain.errors import NotConfirmedError
@@ -30,13 +30,17 @@ _MADE_WAY: Final = frozenset({"40001", "40P01", "55P03"})
 """Errors by which the database says that nothing was done, for another transaction's sake."""
 
 
-def act(work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
+def act(
+    work: Callable[[Connection], T],
+    tell: Collection[Notice] = TOLD,
+    url: Callable[[], str] = user_url,
+) -> T:
     """Do `work` in one transaction, and then tell schedulers and workers, or others, of it.
 
     It is done again when the database had it make way for another transaction.  Any other
     failure of the database is a DatabaseError.
     """
-    with connected() as engine:
+    with connected(url) as engine:
         for tries_left in reversed(range(TRIES)):
             try:
                 with engine.begin() as conn:

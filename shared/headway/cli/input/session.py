@@ -1,7 +1,7 @@
 """What most commands begin with: the database, the user, the time."""
 
 import getpass
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 URL_FILE = "database-url"
 """Where a running `headway standalone` leaves the address of its database, for its user alone."""
+
+_NAMING: Final = {
+    False: "HEADWAY_DATABASE_USER_URL or HEADWAY_DATABASE_URL name headway_user",
+    True: "HEADWAY_DATABASE_API_URL name headway_api",
+}
+"""Which setting names the login that may, without and with accounts."""
 
 _REFUSED: Final = frozenset({"42501", "25006"})
 """Errors by which the database says that this account may not: no privilege, or read-only."""
@@ -58,14 +64,31 @@ def user_url() -> str:
     return with_password(given.user_url, given.user_password.get_secret_value())
 
 
+def api_url() -> str:
+    """Return the address that commands of accounts log in by, with its password.
+
+    Where none is set for them it is the one of `user_url`.
+    """
+    given = configuration.read(DatabaseSettings)
+    if not given.api_url:
+        return user_url()
+    if not given.api_password:
+        return given.api_url
+    from headway.db.core.engine import with_password
+
+    return with_password(given.api_url, given.api_password.get_secret_value())
+
+
 def url_file(home: Path) -> Path:
     """Return the file in which a running standalone leaves the address of its database."""
     return home / URL_FILE
 
 
 @contextmanager
-def connected() -> "Iterator[Database]":
+def connected(url: Callable[[], str] = user_url) -> "Iterator[Database]":
     """Give connections for one user to a database that has this release's schema.
+
+    They log in by the address that `url` returns.
 
     DatabaseError if the database fails, or refuses the account what is asked for.
     """
@@ -74,7 +97,7 @@ def connected() -> "Iterator[Database]":
     from headway.db.access import migrate
     from headway.db.core import engine as engines
 
-    engine = engines.connect(user_url(), name="headway", pool_size=1)
+    engine = engines.connect(url(), name="headway", pool_size=1)
     try:
         migrate.check(engine)
         yield engine
@@ -83,7 +106,7 @@ def connected() -> "Iterator[Database]":
         if getattr(error.orig, "pgcode", None) in _REFUSED:
             raise NotAllowedError(
                 f"The account {engine.url.username} may not do that ({said}); let "
-                "HEADWAY_DATABASE_USER_URL or HEADWAY_DATABASE_URL name headway_user."
+                f"{_NAMING[url is api_url]}."
             ) from error
         if isinstance(error, OperationalError):
             raise DatabaseError(f"The database failed: {said}") from error

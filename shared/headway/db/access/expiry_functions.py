@@ -154,7 +154,7 @@ DECLARE
 BEGIN
     IF of_actor IS NULL
        OR session_user = 'headway_scheduler' AND of_actor NOT LIKE 'scheduler:%'
-       OR session_user = 'headway_user'
+       OR session_user IN ('headway_user', 'headway_api')
           AND split_part(of_actor, ':', 1) IN ('backfill', 'parser', 'scheduler', 'worker') THEN
         RAISE EXCEPTION USING ERRCODE = '42501',
             MESSAGE = session_user || ' may not remove rows in the name of '

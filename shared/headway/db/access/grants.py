@@ -14,6 +14,7 @@ FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {
     Login.SCHEDULER: expiry_functions.SIGNATURES,
     Login.WORKER: (delivery.SIGNATURE, delivery.OF_CALL),
     Login.USER: expiry_functions.SIGNATURES,
+    Login.API: expiry_functions.SIGNATURES,
 }
 """The functions that roles may call, beside the triggers, which nobody calls."""
 

@@ -19,13 +19,23 @@ RELATIONS: Final = (*TABLES, VIEW)
 """The tables, and the view that tells a process which one it has proved to be."""
 
 HIDDEN: Final[Mapping[str, Collection[str]]] = {
+    "api_account": {"password_hash"},
+    "api_token": {"hash"},
     "callback": {"token"},
     "lease": {"token"},
     "notification": {"token"},
     "process": {"proof_hash"},
     "task_attempt": {"token"},
 }
-"""What tells who may end what: only who has to show a token may read tokens, and nobody proofs."""
+"""What tells who may end what, and who may sign in: only who has to show a token may read tokens.
+
+Nobody reads the proofs of processes; only `headway_api` reads the hashes of accounts.
+"""
+
+UNREAD: Final = frozenset(
+    {"api_idempotency", "api_login_limit", "api_login_link", "api_session", "secret"}
+)
+"""What readers do not look at, as it is of use only to who checks or decrypts it."""
 
 
 def _seen(table: str) -> str:
@@ -36,7 +46,7 @@ def _seen(table: str) -> str:
     return f"SELECT ({', '.join(column for column in columns if column not in HIDDEN[table])})"
 
 
-_READ_ALL: Final = {table: _seen(table) for table in TABLES if table != "secret"}
+_READ_ALL: Final = {table: _seen(table) for table in TABLES if table not in UNREAD}
 
 _NEW_CALLBACK: Final = (
     "INSERT (dag_run_id, task_id, map_index, attempt, event, reason, cause, queue)"
@@ -52,6 +62,51 @@ _NEW_RUN: Final = (
     "INSERT (dag_id, run_id, run_type, schedule_date, interval_start, interval_end, run_after, "
     "conf, version_id, backfill_id, partitions, pinned)"
 )
+
+_USER: Final = {
+    **_READ_ALL,
+    "backfill": "SELECT, INSERT (dag_id, from_date, to_date, max_active_runs, planned, "
+    "reprocess, direction, rollup, weight, idle_only), UPDATE (planned, paused, cancelled_at)",
+    "backfill_date": "SELECT, INSERT",
+    "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id, next_run_after, "
+    "scheduled_since)",
+    "dag_bundle": "SELECT, DELETE",
+    "dag_file": "SELECT, DELETE, UPDATE (parse_requested)",
+    "dag_run": f"SELECT, {_NEW_RUN}, DELETE, UPDATE (state, run_after, started_at, ended_at, "
+    "end_as, timed_out, deadline, version_id, pinned, unfinished, backfill_id, conf)",
+    "dag_version": "SELECT, DELETE",
+    "deadline": f"SELECT, {_NEW_DEADLINE}",
+    "event": f"SELECT, {_NEW_EVENT}",
+    "import_error": "SELECT, DELETE",
+    "lease": f"{_seen('lease')}, DELETE",
+    "pool": "SELECT, INSERT, DELETE, UPDATE (slots, description, include_deferred)",
+    "process": f"{_seen('process')}, UPDATE (drain_requested_at)",
+    "secret": "SELECT, INSERT (kind, name, type, description, key_id, sealed), DELETE, "
+    "UPDATE (type, description, key_id, sealed, changed_at)",
+    "secret_grant": "SELECT, INSERT, DELETE",
+    "skipped_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
+    "interval_end, reason)",
+    "task_attempt": f"{_seen('task_attempt')}, UPDATE (phase, ended_at, outcome, error, "
+    "stop_to)",
+    "task_instance": "SELECT, INSERT (dag_run_id, dag_id, task_id, pool, pool_slots, queue, "
+    "priority, priority_class, limited, up_total), DELETE, UPDATE (map_index, state, attempt, "
+    "failures, losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, "
+    "priority, limited, priority_class)",
+    "wake": "SELECT, INSERT (dag_run_id), DELETE",
+}
+
+_API: Final = {
+    **_USER,
+    "api_account": "SELECT, INSERT (name, password_hash, role, bundles, oidc_issuer, "
+    "oidc_subject), DELETE, UPDATE (password_hash, role, bundles, disabled_at)",
+    "api_idempotency": "SELECT, INSERT (account, key, request_hash), DELETE, "
+    "UPDATE (request_hash, status, body, created_at)",
+    "api_login_limit": "SELECT, INSERT, DELETE, UPDATE (forgotten_at)",
+    "api_login_link": "SELECT, INSERT (hash, account, expires_at), DELETE, UPDATE (used_at)",
+    "api_session": "SELECT, INSERT (id_hash, account, expires_at), DELETE, UPDATE (seen_at)",
+    "api_token": "SELECT, INSERT (hash, name, account, role, bundles, expires_at), DELETE, "
+    "UPDATE (last_used_at, revoked_at)",
+}
 
 GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
     Login.PARSER: {
@@ -148,37 +203,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "wake": "INSERT",
         "xcom": "SELECT, INSERT, UPDATE (value, length)",
     },
-    Login.USER: {
-        **_READ_ALL,
-        "backfill": "SELECT, INSERT (dag_id, from_date, to_date, max_active_runs, planned, "
-        "reprocess, direction, rollup, weight, idle_only), UPDATE (planned, paused, cancelled_at)",
-        "backfill_date": "SELECT, INSERT",
-        "dag": "SELECT, DELETE, UPDATE (active, paused, planned_version_id, next_run_after, "
-        "scheduled_since)",
-        "dag_bundle": "SELECT, DELETE",
-        "dag_file": "SELECT, DELETE, UPDATE (parse_requested)",
-        "dag_run": f"SELECT, {_NEW_RUN}, DELETE, UPDATE (state, run_after, started_at, ended_at, "
-        "end_as, timed_out, deadline, version_id, pinned, unfinished, backfill_id, conf)",
-        "dag_version": "SELECT, DELETE",
-        "deadline": f"SELECT, {_NEW_DEADLINE}",
-        "event": f"SELECT, {_NEW_EVENT}",
-        "import_error": "SELECT, DELETE",
-        "lease": f"{_seen('lease')}, DELETE",
-        "pool": "SELECT, INSERT, DELETE, UPDATE (slots, description, include_deferred)",
-        "process": f"{_seen('process')}, UPDATE (drain_requested_at)",
-        "secret": "SELECT, INSERT (kind, name, type, description, key_id, sealed), DELETE, "
-        "UPDATE (type, description, key_id, sealed, changed_at)",
-        "secret_grant": "SELECT, INSERT, DELETE",
-        "skipped_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
-        "interval_end, reason)",
-        "task_attempt": f"{_seen('task_attempt')}, UPDATE (phase, ended_at, outcome, error, "
-        "stop_to)",
-        "task_instance": "SELECT, INSERT (dag_run_id, dag_id, task_id, pool, pool_slots, queue, "
-        "priority, priority_class, limited, up_total), DELETE, UPDATE (map_index, state, attempt, "
-        "failures, losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, "
-        "priority, limited, priority_class)",
-        "wake": "SELECT, INSERT (dag_run_id), DELETE",
-    },
+    Login.USER: _USER,
+    Login.API: _API,
     Login.READONLY: _READ_ALL,
 }
 """The privileges of each role, by table, as a GRANT names them."""

@@ -19,7 +19,8 @@ by the function `headway_remove`.
 When a role inserts a row, it may give only the named columns. The database itself sets ids and
 times; the times come from its own clock. `headway_user` and `headway_readonly` cannot read the
 tokens of claims. No role can read the hashes of proofs; with its proof, a process shows which
-process it is. If a role may read only some columns of a table, its query must name the columns,
+process it is. Only `headway_api` can read the hashes of passwords, tokens, sessions and links. If a
+role may read only some columns of a table, its query must name the columns,
 because `*` is refused.
 
 `headway db grants` prints this page from `shared/headway/db/access/grants_matrix.py`, and

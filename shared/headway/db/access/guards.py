@@ -41,6 +41,7 @@ ROLES: Final[Mapping[Login, Role]] = {
     Login.SCHEDULER: Role.SCHEDULER,
     Login.WORKER: Role.WORKER,
     Login.USER: Role.USER,
+    Login.API: Role.USER,
 }
 """Who moves what, by the role that it logs in as; the others move nothing."""
 

@@ -10,4 +10,5 @@ class Login(StrEnum):
     SCHEDULER = "headway_scheduler"
     WORKER = "headway_worker"
     USER = "headway_user"
+    API = "headway_api"
     READONLY = "headway_readonly"

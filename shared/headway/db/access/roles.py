@@ -25,6 +25,7 @@ PURPOSES: Final[Mapping[Login, str]] = {
     Login.SCHEDULER: "headway scheduler",
     Login.WORKER: "headway worker",
     Login.USER: "all other commands: what users look at and do",
+    Login.API: "the API, and commands of accounts and tokens",
     Login.READONLY: "people and dashboards that only look",
 }
 

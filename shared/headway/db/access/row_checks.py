@@ -128,6 +128,7 @@ def _all() -> Iterator[RowCheck]:
     yield _entered(Login.SCHEDULER, "process", "kind IN ('scheduler', 'backfill')")
     yield _entered(Login.SCHEDULER, "event", "actor LIKE 'scheduler:%'")
     yield _entered(Login.USER, "event", _NO_SERVICE)
+    yield _entered(Login.API, "event", _NO_SERVICE)
     for login, kind in ((Login.PARSER, "parser"), (Login.WORKER, "worker")):
         yield _entered(login, "process", f"kind = '{kind}'")
         yield RowCheck(login, "process", f"id = {_ME}", f"id = {_ME}")

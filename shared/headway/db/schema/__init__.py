@@ -4,6 +4,7 @@ from sqlalchemy import DDL, event
 from sqlalchemy.schema import DDLElement
 
 from headway.db.schema import (
+    accounts,
     attempts,
     backfills,
     callbacks,
@@ -19,6 +20,7 @@ from headway.db.schema.columns import METADATA
 
 __all__ = [
     "METADATA",
+    "accounts",
     "attempts",
     "backfills",
     "callbacks",

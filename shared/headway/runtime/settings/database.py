@@ -22,6 +22,15 @@ class DatabaseSettings(Settings):
         None,
         description="The password for HEADWAY_DATABASE_USER_URL, if that address has none.",
     )
+    api_url: str | None = Field(
+        None,
+        description="The database's address for the API and for commands of accounts and tokens, "
+        "with the login `headway_api`. Default: the value of HEADWAY_DATABASE_USER_URL.",
+    )
+    api_password: SecretStr | None = Field(
+        None,
+        description="The password for HEADWAY_DATABASE_API_URL, if that address has none.",
+    )
     pooler: bool = Field(
         False,
         description="Whether these addresses belong to a pooler in transaction mode, "
@@ -61,6 +70,9 @@ class RoleSettings(Settings):
     )
     user_password: SecretStr | None = Field(
         None, description="Password that `headway db migrate` gives to headway_user."
+    )
+    api_password: SecretStr | None = Field(
+        None, description="Password that `headway db migrate` gives to headway_api."
     )
     readonly_password: SecretStr | None = Field(
         None, description="Password that `headway db migrate` gives to headway_readonly."

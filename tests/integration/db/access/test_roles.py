@@ -34,7 +34,7 @@ CALLABLE: Final = {
     (Login.WORKER, delivery.OF_CALL),
     *(
         (login, name)
-        for login in (Login.SCHEDULER, Login.USER)
+        for login in (Login.SCHEDULER, Login.USER, Login.API)
         for name in expiry_functions.SIGNATURES
     ),
 }
@@ -169,7 +169,7 @@ def test_no_role_gets_round_the_guards(engine: Engine, database_url: str) -> Non
 
 
 def test_only_schedulers_and_users_enter_task_instances(database_url: str) -> None:
-    for login in set(Login) - {Login.SCHEDULER, Login.USER}:
+    for login in set(Login) - {Login.SCHEDULER, Login.USER, Login.API}:
         assert refuses(database_url, login, "COPY task_instance (state) FROM STDIN")
         assert refuses(database_url, login, "INSERT INTO task_instance (state) VALUES ('none')")
         assert refuses(database_url, login, "INSERT INTO task_attempt (attempt) VALUES (1)")
@@ -267,3 +267,25 @@ def test_a_role_may_not_migrate(engine: Engine, database_url: str) -> None:
 
     assert "refuses its user headway_user: " in str(caught.value)
     assert caught.value.hint == hint("Migrate as the owner of the database's tables.")
+
+
+@pytest.mark.parametrize("login", sorted(set(Login) - {Login.API}))
+def test_only_the_api_reads_what_signs_in(database_url: str, login: Login) -> None:
+    for column in ("api_account.password_hash", "api_token.hash"):
+        table = column.partition(".")[0]
+        assert refuses(database_url, login, f"SELECT {column} FROM {table}")
+    for table in ("api_session", "api_login_link", "api_login_limit", "api_idempotency"):
+        assert refuses(database_url, login, f"SELECT FROM {table}")
+
+
+def test_readers_and_users_list_accounts_and_change_none(database_url: str) -> None:
+    for login in (Login.READONLY, Login.USER):
+        with bare_connection(database_url, login) as conn:
+            assert conn.execute(text("SELECT name, role FROM api_account")).all() == []
+            assert conn.execute(text("SELECT id, name FROM api_token")).all() == []
+    for statement in (
+        "INSERT INTO api_account (name, role) VALUES ('eve', 'admin')",
+        "UPDATE api_account SET role = 'admin'",
+        "DELETE FROM api_token",
+    ):
+        assert refuses(database_url, Login.USER, statement)

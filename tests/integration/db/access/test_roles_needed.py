@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.db.access import grants
 from headway.db.access.grants import Privilege
-from headway.db.access.grants_matrix import TABLES
+from headway.db.access.grants_matrix import TABLES, UNREAD
 from headway.db.access.logins import Login
 from headway.testing.database.sql_in_use import statements
 
@@ -23,6 +23,7 @@ PARTS: Final[Mapping[Login, Collection[str]]] = {
     Login.SCHEDULER: ["headway_scheduler"],
     Login.WORKER: ["headway_worker"],
     Login.USER: ["headway.cli", "headway.actions"],
+    Login.API: ["headway.cli", "headway.actions"],
 }
 
 OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.roles", "statuses")]
@@ -30,6 +31,11 @@ OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.r
 
 REFUSED: Final = "42501"
 ENCRYPTED: Final = {"secret"}
+OF_THE_API: Final = UNREAD - ENCRYPTED
+API_MODULES: Final = frozenset(
+    {"accounts", "idempotency", "limits", "links", "sessions", "tokens"}
+)
+"""The modules of `headway.db.accounts`, whose statements only the API executes."""
 
 each_part = pytest.mark.parametrize("login", PARTS)
 
@@ -39,7 +45,8 @@ def statements_of(login: Login) -> dict[str, TextClause]:
     return {
         name: statement
         for name, statement in statements(PARTS[login], OWNERS).items()
-        if re.match(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE|MERGE)\b", statement.text)
+        if (login is Login.API or name.partition(".")[0] not in API_MODULES)
+        and re.match(r"\s*(SELECT|WITH|INSERT|UPDATE|DELETE|MERGE)\b", statement.text)
     }
 
 
@@ -101,7 +108,7 @@ def test_nothing_is_granted_that_no_statement_needs(engine: Engine, login: Login
         for privilege in grants.expected([login])
         if privilege[2] != "SELECT"
         or (
-            not (login is Login.USER and privilege[1] not in ENCRYPTED)
+            not (login in (Login.USER, Login.API) and privilege[1] not in UNREAD)
             and not (privilege[1] == "process" and privilege[3])
         )
     }
@@ -113,7 +120,7 @@ def test_nothing_is_granted_that_no_statement_needs(engine: Engine, login: Login
 
 def test_readers_and_users_look_at_everything() -> None:
     """But readers not at what is encrypted, of which they could make nothing."""
-    for login, hidden in ((Login.READONLY, ENCRYPTED), (Login.USER, set())):
+    for login, hidden in ((Login.READONLY, UNREAD), (Login.USER, OF_THE_API), (Login.API, set())):
         reading = {table for _, table, verb, _ in grants.expected([login]) if verb == "SELECT"}
         assert reading == set(TABLES) - hidden
 
@@ -129,3 +136,5 @@ def test_the_statements_of_each_part_are_found() -> None:
     assert {"versions.ADD", "processes.REGISTER"} <= set(statements_of(Login.PARSER))
     assert {"run_views.OF_DAG", "pools.SET", "runs.CREATE"} <= set(statements_of(Login.USER))
     assert not {"attempts.CLAIM", "versions.ADD"} & set(statements_of(Login.USER))
+    assert {"accounts.CREATE", "sessions.FIND", "tokens.FIND"} <= set(statements_of(Login.API))
+    assert "accounts.CREATE" not in statements_of(Login.USER)

@@ -87,6 +87,19 @@ WRITERS: Final[Mapping[str, tuple[frozenset[Login], frozenset[str]]]] = {
         frozenset({Login.USER}),  # schedulers run some of it, and write no backfill
         frozenset(["backfill", "dag", "dag_run", "lease", "task_attempt", "task_instance", "wake"]),
     ),
+    "accounts": (
+        frozenset({Login.API}),
+        frozenset(
+            [
+                "api_account",
+                "api_idempotency",
+                "api_login_limit",
+                "api_login_link",
+                "api_session",
+                "api_token",
+            ]
+        ),
+    ),
     "users": (
         frozenset({Login.USER}),
         frozenset(

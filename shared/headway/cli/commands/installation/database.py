@@ -112,6 +112,7 @@ def _passwords() -> "dict[Login, str]":
         Login.SCHEDULER: given.scheduler_password,
         Login.WORKER: given.worker_password,
         Login.USER: given.user_password,
+        Login.API: given.api_password,
         Login.READONLY: given.readonly_password,
     }
     return {login: secret.get_secret_value() for login, secret in secrets.items() if secret}

@@ -1,0 +1,41 @@
+"""Find out whose a request is, by the token or the session that it shows."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection
+
+from headway.db.accounts import sessions, tokens
+from headway.domain.accounts import Account
+from headway.runtime.secrets import bearer
+
+IDLE_TIMEOUT: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticated:
+    """What a request may do, and who the journal says has made it.
+
+    That is "user:ann", or "token:ann/ci" for the token ci of ann.
+    """
+
+    account: Account
+    actor: str
+
+
+def by_session(
+    conn: Connection, session: str, idle: float = IDLE_TIMEOUT
+) -> Authenticated | None:
+    """Return whose session that is; None if it has ended, or was idle for so many seconds."""
+    account = sessions.use(conn, bearer.hash_of(session), idle)
+    return None if account is None else Authenticated(account, f"user:{account.name}")
+
+
+def by_token(conn: Connection, token: str) -> Authenticated | None:
+    """Return what a token may do; None if it is unknown, expired or revoked."""
+    found = tokens.use(conn, bearer.hash_of(token))
+    if found is None:
+        return None
+    name = found.account.name
+    actor = f"user:{name}" if found.name is None else f"token:{name}/{found.name}"
+    return Authenticated(found.account, actor)
