@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 from typing import Final, cast
 
 from sqlalchemy import Connection, text
@@ -136,18 +135,18 @@ class ListedRun:
 
 ANY_RUN: Final = RunFilter()
 _MAY_LACK: Final = {RunOrder.STARTED, RunOrder.ENDED}
+_KINDS: Final = (bool, (datetime, type(None)), (int, type(None)))
 
 
 def page(
     conn: Connection, asked: Asked, wanted: RunFilter = ANY_RUN, order: RunOrder = RunOrder.CREATED
 ) -> ListPage[ListedRun]:
     """Return a page of the runs that are wanted."""
-    kinds = (bool, (datetime, type(None)), (int, type(None)))
-    runs = PagedList("runs", kinds, order, asked.descending, asdict(wanted))
-    look = partial(_look, conn, asked, wanted, order)
-    found = paging.search(look, runs.key(asked.cursor), asked.limit)
+    listing = PagedList("runs", _KINDS, order, asked.descending, asdict(wanted))
+    look = _RunSearch(conn, asked, wanted, order).look
+    found = paging.search(look, listing.key(asked.cursor), asked.limit)
     rows = _rows(conn, asked.bundles, [cast(int, key[2]) for key in found.keys])
-    return ListPage(rows, found.following and runs.cursor(found.following))
+    return ListPage(rows, found.following and listing.cursor(found.following))
 
 
 def total(
@@ -155,43 +154,47 @@ def total(
 ) -> CappedTotal:
     """Count the runs that are wanted."""
     asked = Asked(bundles, descending=True)
-    return paging.count(partial(_look, conn, asked, wanted, RunOrder.CREATED))
+    return paging.count(_RunSearch(conn, asked, wanted, RunOrder.CREATED).look)
 
 
-def _parts(order: RunOrder, *, descending: bool) -> list[bool]:
+@dataclass(frozen=True, slots=True)
+class _RunSearch:
+    """Looks for the runs that are wanted, in that order."""
+
+    conn: Connection
+    asked: Asked
+    wanted: RunFilter
+    order: RunOrder
+
+    def look(self, after: Key | None, rows: int, most: int) -> Looked:
+        parts = _parts(self.order, descending=self.asked.descending)
+        placed, place, last = after or (parts[0], None, None)
+        parameters = {
+            **_parameters(self.wanted),
+            "bundles": paging.as_list(self.asked.bundles),
+            "descending": self.asked.descending,
+            # Only such runs may lack a place, and they have indexes of their own.
+            "unfinished": _only_unfinished(self.wanted)
+            or (self.order in _MAY_LACK and not placed),
+            **{"order": str(self.order), "placed": placed, "last_place": place, "last_id": last},
+            **{"rows": rows, "most": most},
+        }
+        found = self.conn.execute(KEYS, parameters).all()
+        keys: list[Key] = [(placed, row.place, row.id) for row in found if row.matches]
+        if found and found[-1].is_end:
+            return Looked(keys, (placed, found[-1].place, found[-1].id))
+        if parts[0] == placed and len(parts) > 1:
+            return Looked(keys, (parts[1], None, None))
+        return Looked(keys, None)
+
+
+def _parts(order: RunOrder, *, descending: bool) -> Sequence[bool]:
     """Return the parts of a list, in order: whether the runs of each have a place in it."""
     if order is RunOrder.CREATED:
-        return [False]
+        return (False,)
     if order not in _MAY_LACK:
-        return [True]
-    return [False, True] if descending else [True, False]
-
-
-def _look(
-    conn: Connection,
-    asked: Asked,
-    wanted: RunFilter,
-    order: RunOrder,
-    after: Key | None,
-    rows: int,
-    most: int,
-) -> Looked:
-    parts = _parts(order, descending=asked.descending)
-    placed, place, last = after or (parts[0], None, None)
-    parameters = {
-        **_parameters(wanted),
-        **{"bundles": paging.as_list(asked.bundles), "descending": asked.descending},
-        **{"order": str(order), "placed": placed, "last_place": place, "last_id": last},
-        # Only of such runs it is not known yet: they have indexes of their own.
-        "unfinished": _only_unfinished(wanted) or (order in _MAY_LACK and not placed),
-        **{"rows": rows, "most": most},
-    }
-    found = conn.execute(KEYS, parameters).all()
-    keys: list[Key] = [(placed, row.place, row.id) for row in found if row.matches]
-    if found and found[-1].is_end:
-        return Looked(keys, (placed, found[-1].place, found[-1].id))
-    following = parts[parts.index(bool(placed)) + 1 :]
-    return Looked(keys, (following[0], None, None) if following else None)
+        return (True,)
+    return (False, True) if descending else (True, False)
 
 
 def _only_unfinished(wanted: RunFilter) -> bool:
