@@ -120,6 +120,11 @@ def count(look: Look) -> CappedTotal:
     return CappedTotal(len(found.keys), exact=found.following is None)
 
 
+def capped(counted: int) -> CappedTotal:
+    """Return the total of which a statement has counted one more than MOST_ROWS at most."""
+    return CappedTotal(min(counted, MOST_ROWS), exact=counted <= MOST_ROWS)
+
+
 def listed(
     rows: Sequence[Row], limit: int, listing: PagedList, key: Callable[[Row], Key]
 ) -> ListPage[Row]:
