@@ -205,5 +205,6 @@ def _rows(
     found = {}
     for row in conn.execute(ROWS, asked).mappings() if keys else ():
         fields = dict(row)
-        found[fields.pop("id"), row["key"]] = ListedXCom(**fields)
+        task = fields.pop("id")
+        found[task, row["key"]] = ListedXCom(**fields)
     return [found[key[1], key[2]] for key in keys if (key[1], key[2]) in found]
