@@ -67,7 +67,9 @@ class FileFilter:
 ANY_FILE: Final = FileFilter()
 
 
-def errors(conn: Connection, asked: Asked, wanted: FileFilter = ANY_FILE) -> ListPage[ImportProblem]:
+def errors(
+    conn: Connection, asked: Asked, wanted: FileFilter = ANY_FILE
+) -> ListPage[ImportProblem]:
     """Return a page of the import errors in force, by bundle and path."""
     return _page(conn, ERRORS, "import errors", asked, wanted)
 
