@@ -32,11 +32,16 @@ from headway.testing.data import bulk_history, seed
 
 Read = Callable[[Connection, Asked], ListPage[Any]]
 RUNS = 7
+OF_IDLE = text("""
+    SELECT run_id FROM dag_run WHERE dag_id = 'idle01' AND run_type = 'scheduled' LIMIT 1
+""")
 ROWS = """
     INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
                          run_after, version_id)
     SELECT dag_id, 'manual__' || n, 'manual', at, at, at, at, version_id
-      FROM dag, generate_series(1, 3) AS n, timestamptz '1990-01-01 05:00Z' AS at;
+      FROM dag
+     CROSS JOIN generate_series(1, 3) AS n
+     CROSS JOIN (SELECT timestamptz '1990-01-01 05:00Z' AS at) AS it;
     UPDATE dag_run SET state = 'running', started_at = run_after WHERE run_id = 'manual__2';
     UPDATE dag_run SET state = 'failed' WHERE id % 4 = 0 AND state = 'success';
     UPDATE dag SET bundle = 'other' WHERE dag_id = 'idle01';
@@ -54,7 +59,7 @@ ROWS = """
 
 
 def _of_attempts(conn: Connection, asked: Asked) -> ListPage[Any]:
-    run_id = conn.scalar(text("SELECT run_id FROM dag_run WHERE dag_id = 'idle01' LIMIT 1"))
+    run_id = conn.scalar(OF_IDLE)
     task = conn.scalar(text("SELECT task_id FROM task_instance LIMIT 1"))
     return attempt_pages.page(conn, asked, InstanceName("idle01", str(run_id), str(task)))
 
@@ -109,7 +114,8 @@ def pages(
     descending: bool = False,
     bundles: Sequence[str] | None = None,
 ) -> list[list[Any]]:
-    found, cursor = [], None
+    found: list[list[Any]] = []
+    cursor: str | None = None
     while True:
         page = read(conn, Asked(bundles, limit, cursor, descending))
         found.append(list(page.rows))
@@ -150,7 +156,9 @@ def test_rows_that_are_inserted_between_pages_move_no_other_row(filled: Engine) 
     read = by(RunOrder.RUN_AFTER)
     with filled.connect() as conn:
         [before] = pages(conn, read, 1000)
-        found, cursor, added = [], None, 10
+        found: list[int] = []
+        cursor: str | None = None
+        added = 10
         while True:
             page = read(conn, Asked(None, 3, cursor))
             found += [row.id for row in page.rows]

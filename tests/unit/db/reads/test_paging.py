@@ -36,7 +36,9 @@ def numbers(count: int, step: int = 1) -> Look:
 
 @given(st.integers(0, 12_000), st.integers(1, 3_000), st.integers(1, 1_000))
 def test_pages_joined_are_the_whole_list(count: int, step: int, most: int) -> None:
-    look, found, after = numbers(count, step), [], None
+    look = numbers(count, step)
+    found: list[Key] = []
+    after: Key | None = None
     while True:
         page = paging.search(look, after, most)
         found += page.keys

@@ -8,7 +8,7 @@ statement look at more rows than these.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from headway.db.reads.pages.cursors import Key, PagedList
 from headway.domain.errors import RequestError
@@ -95,7 +95,7 @@ class FoundKeys(NamedTuple):
     following: Key | None
 
 
-Look = Callable[[Key | None, int, int], Looked]
+Look: TypeAlias = Callable[[Key | None, int, int], Looked]
 """Looks at so many rows after a key, for so many that match: `look(after, rows, most)`."""
 
 
