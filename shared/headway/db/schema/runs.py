@@ -113,6 +113,9 @@ Table(
     ),
     Index("dag_run_version", "version_id"),
     Index("dag_run_ended", "ended_at", "id", postgresql_where=text("ended_at IS NOT NULL")),
+    # The lists of all DAGs' runs.
+    Index("dag_run_after", "run_after", "id"),
+    Index("dag_run_started", "started_at", "id", postgresql_where=text("started_at IS NOT NULL")),
     Index("dag_run_locked", "lock_id", postgresql_where=text("lock_id IS NOT NULL")),
     Index("dag_run_backfill", "backfill_id", postgresql_where=text("backfill_id IS NOT NULL")),
     # The hash comes first because GiST finds a number's place in a page in less time than a text's:

@@ -1,0 +1,95 @@
+"""Import errors and warnings of DAG files, page by page.  Reads only."""
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from sqlalchemy import Connection, TextClause, text
+
+from headway.db.reads.dag_file_views import ImportProblem
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import PagedList
+from headway.db.reads.pages.paging import Asked, ListPage
+
+ERRORS = text("""
+    SELECT bundle, relative_path, error, at
+      FROM import_error AS file
+     WHERE (CAST(:bundles AS text[]) IS NULL OR bundle = ANY (CAST(:bundles AS text[])))
+       AND (CAST(:bundle AS text) IS NULL OR bundle = :bundle)
+       AND (CAST(:path_like AS text) IS NULL OR relative_path ILIKE :path_like)
+       AND (CAST(:dag_id AS text) IS NULL
+            OR EXISTS (SELECT FROM dag
+                        WHERE dag.dag_id = :dag_id AND dag.bundle = file.bundle
+                          AND dag.relative_path = file.relative_path))
+       AND CASE WHEN CAST(:last_bundle AS text) IS NULL THEN true
+                WHEN :descending THEN (bundle, relative_path) < (:last_bundle, :last_path)
+                ELSE (bundle, relative_path) > (:last_bundle, :last_path) END
+     ORDER BY CASE WHEN :descending THEN bundle END DESC,
+              CASE WHEN :descending THEN relative_path END DESC,
+              CASE WHEN NOT :descending THEN bundle END,
+              CASE WHEN NOT :descending THEN relative_path END
+     LIMIT :limit
+""")
+
+WARNINGS = text("""
+    SELECT bundle, relative_path, warning AS error, parsed_at AS at
+      FROM dag_file AS file
+     WHERE warning IS NOT NULL
+       AND (CAST(:bundles AS text[]) IS NULL OR bundle = ANY (CAST(:bundles AS text[])))
+       AND (CAST(:bundle AS text) IS NULL OR bundle = :bundle)
+       AND (CAST(:path_like AS text) IS NULL OR relative_path ILIKE :path_like)
+       AND (CAST(:dag_id AS text) IS NULL
+            OR EXISTS (SELECT FROM dag
+                        WHERE dag.dag_id = :dag_id AND dag.bundle = file.bundle
+                          AND dag.relative_path = file.relative_path))
+       AND CASE WHEN CAST(:last_bundle AS text) IS NULL THEN true
+                WHEN :descending THEN (bundle, relative_path) < (:last_bundle, :last_path)
+                ELSE (bundle, relative_path) > (:last_bundle, :last_path) END
+     ORDER BY CASE WHEN :descending THEN bundle END DESC,
+              CASE WHEN :descending THEN relative_path END DESC,
+              CASE WHEN NOT :descending THEN bundle END,
+              CASE WHEN NOT :descending THEN relative_path END
+     LIMIT :limit
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class FileFilter:
+    """Of which DAG files problems are wanted; None is any.
+
+    `path_like` is an ILIKE pattern of the path in the bundle.  `dag_id` wants the file of that DAG.
+    """
+
+    bundle: str | None = None
+    path_like: str | None = None
+    dag_id: str | None = None
+
+
+ANY_FILE: Final = FileFilter()
+
+
+def errors(
+    conn: Connection, asked: Asked, wanted: FileFilter = ANY_FILE
+) -> ListPage[ImportProblem]:
+    """Return a page of the import errors in force, by bundle and path."""
+    return _page(conn, ERRORS, "import errors", asked, wanted)
+
+
+def warnings(
+    conn: Connection, asked: Asked, wanted: FileFilter = ANY_FILE
+) -> ListPage[ImportProblem]:
+    """Return a page of what authors should know of files that were taken over."""
+    return _page(conn, WARNINGS, "warnings", asked, wanted)
+
+
+def _page(
+    conn: Connection, statement: TextClause, name: str, asked: Asked, wanted: FileFilter
+) -> ListPage[ImportProblem]:
+    listing = PagedList(name, (str, str), "path", asked.descending, asdict(wanted))
+    bundle, path = listing.key(asked.cursor) or (None, None)
+    parameters = {
+        **{**asdict(wanted), "bundles": paging.as_list(asked.bundles)},
+        **{"last_bundle": bundle, "last_path": path},
+        **{"descending": asked.descending, "limit": asked.limit + 1},
+    }
+    rows = [ImportProblem(**row) for row in conn.execute(statement, parameters).mappings()]
+    return paging.listed(rows, asked.limit, listing, lambda row: (row.bundle, row.relative_path))

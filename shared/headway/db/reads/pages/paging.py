@@ -1,0 +1,150 @@
+"""What all lists have in common: what is asked for, a page, a total, and how rows are found.
+
+A list that grows is looked through in stretches of so many rows, in the order of an index.  A
+filter is applied to the rows of a stretch.  So no filter, however rare what it matches, makes a
+statement look at more rows than these.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
+
+from headway.db.reads.pages.cursors import Key, PagedList
+from headway.domain.errors import RequestError
+
+Row = TypeVar("Row")
+
+USUAL_ROWS: Final = 100
+"""Rows of a page when nobody says how many."""
+
+MOST_ROWS: Final = 1_000
+"""Rows of the largest page, and the largest total that is counted."""
+
+STRETCHES: Final = (1_000, 4_000, *(20_000 for _ in range(100)))
+"""Rows that each statement looks at for one page: most pages are full after the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which page of a list is asked for.
+
+    `bundles` are those whose DAGs the reader may see, None for every bundle.  `cursor` is that of
+    the page before, None for the first page.
+    """
+
+    bundles: Sequence[str] | None
+    limit: int = USUAL_ROWS
+    cursor: str | None = None
+    descending: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= MOST_ROWS:
+            raise RequestError(f"A page has between 1 and {MOST_ROWS} rows, not {self.limit}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage(Generic[Row]):
+    """Some rows of a list.
+
+    `following` is the cursor of the rows that follow, None at the end of the list.  A page that
+    has one may have fewer rows than were asked for, or none: rows that match were too rare.
+    """
+
+    rows: Sequence[Row]
+    following: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CappedTotal:
+    """How many rows a list has: exactly `count`, or more than that.
+
+    It is exact unless there are more than MOST_ROWS, or rows that match were too rare to count
+    them all.
+    """
+
+    count: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """Instants from `start` on, and before `end`; None where it has no such limit."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+ALWAYS: Final = TimeRange()
+
+
+class Looked(NamedTuple):
+    """What one statement has found: keys of rows that match, and the key that it looked up to.
+
+    `end` is None when the statement has not looked at as many rows as it might.
+    """
+
+    keys: Sequence[Key]
+    end: Key | None
+
+
+class FoundKeys(NamedTuple):
+    """The keys of rows that match, and after which key to go on; None at the end of the list."""
+
+    keys: Sequence[Key]
+    following: Key | None
+
+
+Look: TypeAlias = Callable[[Key | None, int, int], Looked]
+"""Looks at so many rows after a key, for so many that match: `look(after, rows, most)`."""
+
+
+def search(look: Look, after: Key | None, most: int) -> FoundKeys:
+    """Return the first keys that match after that one, up to so many."""
+    found: list[Key] = []
+    for rows in STRETCHES:
+        # One more than wanted tells whether there are more.
+        looked = look(after, rows, most + 1 - len(found))
+        found += looked.keys
+        if len(found) > most:
+            return FoundKeys(found[:most], found[most - 1])
+        if looked.end is None:
+            return FoundKeys(found, None)
+        after = looked.end
+    return FoundKeys(found, after)
+
+
+def count(look: Look) -> CappedTotal:
+    """Count the rows that match, as far as they are counted."""
+    found = search(look, None, MOST_ROWS)
+    return CappedTotal(len(found.keys), exact=found.following is None)
+
+
+def capped(counted: int) -> CappedTotal:
+    """Return the total of which a statement has counted one more than MOST_ROWS at most."""
+    return CappedTotal(min(counted, MOST_ROWS), exact=counted <= MOST_ROWS)
+
+
+def listed(
+    rows: Sequence[Row], limit: int, listing: PagedList, key: Callable[[Row], Key]
+) -> ListPage[Row]:
+    """Return the page of these rows, of which one more was read than the page may have."""
+    shown = rows[:limit]
+    return ListPage(shown, listing.cursor(key(shown[-1])) if len(rows) > limit else None)
+
+
+def contains(part: str) -> str:
+    """Return the ILIKE pattern of texts that contain this, in which % and _ stand for anything."""
+    return f"%{part}%"
+
+
+def begins_with(prefix: str) -> str:
+    """Return the ILIKE pattern of texts that begin with exactly this."""
+    for special in ("\\", "%", "_"):
+        prefix = prefix.replace(special, f"\\{special}")
+    return f"{prefix}%"
+
+
+def as_list(values: Sequence[object] | None) -> list[object] | None:
+    """Return the values of a filter as a statement takes them; None, for any, stays None."""
+    return None if values is None else [str(v) if isinstance(v, str) else v for v in values]

@@ -1,0 +1,221 @@
+"""Task instances of one run, of one DAG, or of all, page by page.  Reads only."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Final, cast
+
+from sqlalchemy import Connection, text
+
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import Key, PagedList
+from headway.db.reads.pages.paging import ALWAYS, Asked, CappedTotal, ListPage, Looked, TimeRange
+from headway.db.reads.task_views import TaskView
+from headway.domain.states import TERMINAL, TaskState
+
+# Runs are walked through by number, and of each run its task instances are read by an index.  The
+# condition on `run.id` follows from the one on both numbers; it bounds the walk.
+KEYS = text("""
+    SELECT dag_run_id, id, matches, number = :rows AS is_end
+      FROM (SELECT dag_run_id, id, row_number() OVER () AS number,
+                   (CAST(:bundles AS text[]) IS NULL
+                    OR (SELECT bundle FROM dag WHERE dag.dag_id = task.dag_id)
+                       = ANY (CAST(:bundles AS text[])))
+                   AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
+                   AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
+                   AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
+                   AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
+                   AND (CAST(:states AS text[]) IS NULL
+                        OR state = ANY (CAST(:states AS text[])))
+                   AND (CAST(:pools AS text[]) IS NULL OR pool = ANY (CAST(:pools AS text[])))
+                   AND (CAST(:queues AS text[]) IS NULL OR queue = ANY (CAST(:queues AS text[])))
+                   AND (CAST(:operators AS text[]) IS NULL
+                        OR (SELECT it.operator FROM dag_task AS it
+                             WHERE it.version_id = task.version_id
+                               AND it.task_id = task.task_id)
+                           = ANY (CAST(:operators AS text[])))
+                   AND (CAST(:mapped AS boolean) IS NULL OR (map_index >= 0) = :mapped)
+                   AND (CAST(:map_indexes AS int[]) IS NULL
+                        OR map_index = ANY (CAST(:map_indexes AS int[])))
+                   AND (CAST(:attempts AS int[]) IS NULL
+                        OR attempt = ANY (CAST(:attempts AS int[])))
+                   AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
+                   AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
+                   AND (CAST(:date_start AS timestamptz) IS NULL
+                        OR schedule_date >= :date_start)
+                   AND (CAST(:date_end AS timestamptz) IS NULL OR schedule_date < :date_end)
+                   AND (CAST(:started_start AS timestamptz) IS NULL
+                        OR started_at >= :started_start)
+                   AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
+                   AND (CAST(:ended_start AS timestamptz) IS NULL OR ended_at >= :ended_start)
+                   AND (CAST(:ended_end AS timestamptz) IS NULL OR ended_at < :ended_end)
+                   AS matches
+              FROM (SELECT task.dag_run_id, task.id, task.dag_id, task.task_id, task.map_index,
+                           task.state, task.attempt, task.pool, task.queue, task.started_at,
+                           task.ended_at, run.run_id, run.version_id, run.run_after,
+                           run.schedule_date
+                      FROM dag_run AS run
+                      JOIN task_instance AS task ON task.dag_run_id = run.id
+                     WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
+                       AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+                       AND (NOT :live OR run.state = 'queued' OR run.state = 'running')
+                       AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
+                                WHEN :descending THEN run.id <= :last_run
+                                ELSE run.id >= :last_run END
+                       AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
+                                WHEN :descending
+                                THEN (task.dag_run_id, task.id) < (:last_run, :last_id)
+                                ELSE (task.dag_run_id, task.id) > (:last_run, :last_id) END
+                     ORDER BY CASE WHEN :descending THEN task.dag_run_id END DESC,
+                              CASE WHEN :descending THEN task.id END DESC,
+                              CASE WHEN NOT :descending THEN task.dag_run_id END,
+                              CASE WHEN NOT :descending THEN task.id END
+                     LIMIT :rows) AS task) AS looked
+     WHERE matches OR number = :rows
+     LIMIT :most
+""")
+
+ROWS = text("""
+    SELECT run.dag_id, run.run_id, task.task_id, task.map_index, task.state, task.attempt,
+           task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
+           task.started_at, task.ended_at,
+           task.id, task.pool_slots, task.scheduled_at, last.queued_at, process.hostname,
+           run.run_after, run.schedule_date, run.version_id, version.number AS version,
+           defined.operator
+      FROM task_instance AS task
+      JOIN dag_run AS run ON run.id = task.dag_run_id
+      JOIN dag ON dag.dag_id = run.dag_id
+      JOIN dag_version AS version ON version.id = run.version_id
+      LEFT JOIN dag_task AS defined ON defined.version_id = run.version_id
+                                   AND defined.task_id = task.task_id
+      LEFT JOIN task_attempt AS last ON last.task_instance_id = task.id
+                                    AND last.attempt = task.attempt
+      LEFT JOIN process ON process.id = last.process_id
+     WHERE task.id = ANY (:ids)
+       AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFilter:
+    """Which task instances are wanted; None is any.
+
+    What ends in `_like` is an ILIKE pattern.  `mapped` wants the instances of mapped tasks, or all
+    others; `attempts` are numbers of the current or last attempt.  `run_after` and the logical
+    date are those of the run.
+    """
+
+    dag_id: str | None = None
+    dag_id_like: str | None = None
+    run_id: str | None = None
+    run_id_like: str | None = None
+    task_id: str | None = None
+    task_id_like: str | None = None
+    states: Sequence[TaskState] | None = None
+    pools: Sequence[str] | None = None
+    queues: Sequence[str] | None = None
+    operators: Sequence[str] | None = None
+    mapped: bool | None = None
+    map_indexes: Sequence[int] | None = None
+    attempts: Sequence[int] | None = None
+    run_after: TimeRange = ALWAYS
+    logical_date: TimeRange = ALWAYS
+    started: TimeRange = ALWAYS
+    ended: TimeRange = ALWAYS
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTask:
+    """A task instance, with its number and what its run and its last attempt tell of it.
+
+    `scheduled_at` is when its dependencies were met the last time, `queued_at` when its current or
+    last attempt was queued, `hostname` the worker of that attempt; each is None before that.
+    `operator` is None if the run's version no longer has the task.
+    """
+
+    id: int
+    task: TaskView
+    pool_slots: int
+    scheduled_at: datetime | None
+    queued_at: datetime | None
+    hostname: str | None
+    run_after: datetime
+    schedule_date: datetime
+    version_id: int
+    version: int
+    operator: str | None
+
+
+ANY_TASK: Final = TaskFilter()
+_RANGES: Final = {
+    "after": "run_after",
+    "date": "logical_date",
+    "started": "started",
+    "ended": "ended",
+}
+_LISTS: Final = ("states", "pools", "queues", "operators", "map_indexes", "attempts")
+
+
+def page(conn: Connection, asked: Asked, wanted: TaskFilter = ANY_TASK) -> ListPage[ListedTask]:
+    """Return a page of the task instances that are wanted, run by run as the runs were created."""
+    listing = PagedList("tasks", (int, int), "created", asked.descending, asdict(wanted))
+    look = _TaskSearch(conn, asked, wanted).look
+    found = paging.search(look, listing.key(asked.cursor), asked.limit)
+    rows = _rows(conn, asked.bundles, [cast(int, key[1]) for key in found.keys])
+    return ListPage(rows, found.following and listing.cursor(found.following))
+
+
+def total(
+    conn: Connection, bundles: Sequence[str] | None, wanted: TaskFilter = ANY_TASK
+) -> CappedTotal:
+    """Count the task instances that are wanted."""
+    return paging.count(_TaskSearch(conn, Asked(bundles, descending=True), wanted).look)
+
+
+@dataclass(frozen=True, slots=True)
+class _TaskSearch:
+    """Looks for the task instances that are wanted."""
+
+    conn: Connection
+    asked: Asked
+    wanted: TaskFilter
+
+    def look(self, after: Key | None, rows: int, most: int) -> Looked:
+        last_run, last = after or (None, None)
+        parameters = {
+            **_parameters(self.wanted),
+            "bundles": paging.as_list(self.asked.bundles),
+            "descending": self.asked.descending,
+            **{"last_run": last_run, "last_id": last, "rows": rows, "most": most},
+        }
+        found = self.conn.execute(KEYS, parameters).all()
+        keys: list[Key] = [(row.dag_run_id, row.id) for row in found if row.matches]
+        ended = not found or not found[-1].is_end
+        return Looked(keys, None if ended else (found[-1].dag_run_id, found[-1].id))
+
+
+def _parameters(wanted: TaskFilter) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in TaskFilter.__dataclass_fields__:
+        value = getattr(wanted, name)
+        if not isinstance(value, TimeRange):
+            found[name] = paging.as_list(value) if name in _LISTS else value
+    for name, field in _RANGES.items():
+        limits: TimeRange = getattr(wanted, field)
+        found |= {f"{name}_start": limits.start, f"{name}_end": limits.end}
+    # The run of a task that has not ended has not ended either: such runs have indexes.
+    states = wanted.states
+    found["live"] = states is not None and TERMINAL.isdisjoint(states)
+    return found
+
+
+def _rows(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) -> list[ListedTask]:
+    """Return the task instances of these numbers, in that order, as far as they are there."""
+    asked = {"ids": ids, "bundles": paging.as_list(bundles)}
+    found = {}
+    for row in conn.execute(ROWS, asked).mappings() if ids else ():
+        fields = dict(row)
+        own = {name: fields.pop(name) for name in ListedTask.__dataclass_fields__ if name != "task"}
+        task = TaskView(**{**fields, "state": TaskState(row["state"])})
+        found[row["id"]] = ListedTask(task=task, **own)
+    return [found[number] for number in ids if number in found]

@@ -1,0 +1,128 @@
+"""The plans of every list: a page looks at no more rows than it says, however long history is."""
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, text
+
+from headway.db.core import engine as engines
+from headway.db.reads.pages import (
+    attempt_pages,
+    backfill_pages,
+    dag_pages,
+    event_pages,
+    paging,
+    pool_pages,
+    process_pages,
+    run_pages,
+    task_pages,
+    version_pages,
+    xcom_pages,
+)
+from headway.db.reads.pages.attempt_pages import InstanceName
+from headway.db.reads.pages.dag_pages import DagOrder
+from headway.db.reads.pages.paging import Asked
+from headway.db.reads.pages.run_pages import RunFilter, RunOrder
+from headway.db.reads.pages.task_pages import TaskFilter
+from headway.db.reads.pages.xcom_pages import XComFilter
+from headway.domain.states import RunState, TaskState
+from headway.testing.data import bulk_history, seed
+from headway.testing.database.postgres import ThrowawayPostgres
+from headway.testing.database.query_plans import QueryPlan, explained
+
+DAGS = 25
+GROWING = {"dag_run", "task_instance", "task_attempt", "xcom", "event", "backfill_date"}
+EVENTS = text("""
+    INSERT INTO event (actor, action, dag_id)
+    SELECT 'user:ann', 'dag.pause', 'idle' || n % 25 FROM generate_series(1, 100000) AS n
+""")
+
+
+@pytest.fixture(scope="module", params=[400, pytest.param(4_000, marks=pytest.mark.long)])
+def beside_history(
+    postgres: ThrowawayPostgres, template: str, request: pytest.FixtureRequest
+) -> Iterator[Engine]:
+    """So many finished runs of each of 25 DAGs, ten tasks a run; the long one has a million."""
+    name = f"headway_test_{secrets.token_hex(4)}"
+    engine = engines.connect(postgres.create_database(name, template), name="test")
+    for number in range(DAGS):
+        seed.store(engine, seed.wide(10, f"idle{number:02}"), paused=True)
+    bulk_history.add(engine, runs=request.param)
+    with engine.begin() as conn:
+        conn.execute(EVENTS)
+        conn.execute(text("ANALYZE event"))
+    yield engine
+    engine.dispose()
+    postgres.drop_database(name)
+
+
+def plans(engine: Engine, bundles: list[str] | None, *, descending: bool) -> list[QueryPlan]:
+    """Read the second page of each list, with filters that match all, some and nothing."""
+    with explained(engine) as found, engine.connect() as conn:
+        first = Asked(bundles, descending=descending)
+        for order in RunOrder:
+            page = run_pages.page(conn, first, order=order)
+            second = Asked(bundles, cursor=page.following, descending=descending)
+            run_pages.page(conn, second, order=order)
+            run_pages.page(conn, first, RunFilter(dag_id="idle03"), order)
+        run_pages.page(conn, first, RunFilter(states=[RunState.RUNNING]))
+        run_pages.total(conn, bundles)
+        page = task_pages.page(conn, first)
+        task_pages.page(conn, Asked(bundles, cursor=page.following, descending=descending))
+        for wanted in (
+            TaskFilter(dag_id="idle03"),
+            TaskFilter(dag_id="idle03", run_id="none"),
+            TaskFilter(states=[TaskState.RUNNING]),
+        ):
+            task_pages.page(conn, first, wanted)
+        task_pages.total(conn, bundles)
+        for order in DagOrder:
+            dag_pages.page(conn, first, order=order)
+        dag_pages.total(conn, bundles)
+        dag_pages.tags(conn, first)
+        dag_pages.stats(conn, bundles, ["idle03"])
+        page = event_pages.page(conn, first)
+        event_pages.page(conn, Asked(bundles, cursor=page.following, descending=descending))
+        xcom_pages.page(conn, first)
+        xcom_pages.page(conn, first, XComFilter(dag_id="idle03"))
+        attempt_pages.page(conn, first, InstanceName("idle03", "none", "t0"))
+        backfill_pages.page(conn, first)
+        pool_pages.page(conn, first)
+        process_pages.page(conn, first)
+        version_pages.page(conn, first)
+    return found
+
+
+@pytest.mark.history
+@pytest.mark.parametrize("bundles", [None, ["main"], ["none"]])
+@pytest.mark.parametrize("descending", [False, True])
+def test_no_table_that_grows_is_read_in_full(
+    beside_history: Engine,
+    bundles: list[str] | None,
+    descending: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The last stretches are alike: one of them is enough.
+    monkeypatch.setattr(paging, "STRETCHES", paging.STRETCHES[:3])
+    found = plans(beside_history, bundles, descending=descending)
+
+    assert len(found) > 40
+    assert {(plan.statement, *plan.read_in_full & GROWING) for plan in found} == {
+        (plan.statement,) for plan in found
+    }
+
+
+@pytest.mark.history
+@pytest.mark.parametrize("descending", [False, True])
+def test_a_usual_page_touches_a_few_blocks(beside_history: Engine, descending: bool) -> None:
+    """The second page of each list that a filter narrows by nothing."""
+    with explained(beside_history) as found, beside_history.connect() as conn:
+        for order in (RunOrder.CREATED, RunOrder.RUN_AFTER, RunOrder.STARTED, RunOrder.ENDED):
+            page = run_pages.page(conn, Asked(None, descending=descending), order=order)
+            asked = Asked(None, cursor=page.following, descending=descending)
+            run_pages.page(conn, asked, order=order)
+        task_pages.page(conn, Asked(None, descending=descending))
+        event_pages.page(conn, Asked(None, descending=descending))
+
+    assert {plan.statement: plan.blocks for plan in found if plan.blocks > 2_500} == {}

@@ -1,0 +1,218 @@
+"""Pages joined are the whole list once, whatever their size, and show nothing of other bundles."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Engine, text
+
+from headway.db.reads.pages import (
+    attempt_pages,
+    backfill_pages,
+    dag_pages,
+    event_pages,
+    file_pages,
+    pool_pages,
+    process_pages,
+    run_pages,
+    secret_pages,
+    task_pages,
+    version_pages,
+    xcom_pages,
+)
+from headway.db.reads.pages.attempt_pages import InstanceName
+from headway.db.reads.pages.dag_pages import DagFilter, DagOrder
+from headway.db.reads.pages.paging import Asked, CappedTotal, ListPage
+from headway.db.reads.pages.run_pages import RunFilter, RunOrder
+from headway.db.reads.pages.task_pages import TaskFilter
+from headway.db.reads.pages.xcom_pages import XComName
+from headway.domain.states import RunState, TaskState
+from headway.domain.variable import SecretKind
+from headway.testing.data import bulk_history, seed
+
+Read = Callable[[Connection, Asked], ListPage[Any]]
+RUNS = 7
+OF_IDLE = text("""
+    SELECT run_id FROM dag_run WHERE dag_id = 'idle01' AND run_type = 'scheduled' LIMIT 1
+""")
+ROWS = """
+    INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
+                         run_after, version_id)
+    SELECT dag_id, 'manual__' || n, 'manual', at, at, at, at, version_id
+      FROM dag
+     CROSS JOIN generate_series(1, 3) AS n
+     CROSS JOIN (SELECT timestamptz '1990-01-01 05:00Z' AS at) AS it;
+    UPDATE dag_run SET state = 'running', started_at = run_after WHERE run_id = 'manual__2';
+    UPDATE dag_run SET state = 'failed' WHERE id % 4 = 0 AND state = 'success';
+    UPDATE dag SET bundle = 'other' WHERE dag_id = 'idle01';
+    UPDATE dag SET tags = ARRAY['daily', dag_id];
+    INSERT INTO event (actor, action, dag_id) SELECT 'user:ann', 'dag.pause', dag_id FROM dag;
+    INSERT INTO event (actor, action) VALUES ('user:ann', 'pool.set');
+    INSERT INTO import_error (bundle, relative_path, error)
+    SELECT bundle, dag_id || '.py', 'no' FROM dag;
+    INSERT INTO dag_file (bundle, relative_path, warning, parsed_at)
+    SELECT bundle, dag_id || '.py', 'hm', now() FROM dag;
+    INSERT INTO pool (name, slots) VALUES ('a', 1), ('b', 2);
+    INSERT INTO secret_grant (kind, name, dag_id)
+    SELECT 'variable', 'of_' || dag_id, dag_id FROM dag;
+"""
+
+
+def _of_attempts(conn: Connection, asked: Asked) -> ListPage[Any]:
+    run_id = conn.scalar(OF_IDLE)
+    task = conn.scalar(text("SELECT task_id FROM task_instance LIMIT 1"))
+    return attempt_pages.page(conn, asked, InstanceName("idle01", str(run_id), str(task)))
+
+
+def by(order: RunOrder) -> Read:
+    return lambda conn, asked: run_pages.page(conn, asked, order=order)
+
+
+def dags_by(order: DagOrder) -> Read:
+    return lambda conn, asked: dag_pages.page(conn, asked, order=order)
+
+
+READS: dict[str, Read] = {
+    **{f"runs by {order}": by(order) for order in RunOrder},
+    **{f"DAGs by {order}": dags_by(order) for order in DagOrder},
+    "tasks": task_pages.page,
+    "tasks of a DAG": lambda conn, asked: task_pages.page(conn, asked, TaskFilter(dag_id="idle01")),
+    "attempts": _of_attempts,
+    "tags": dag_pages.tags,
+    "events": event_pages.page,
+    "XComs": xcom_pages.page,
+    "versions": version_pages.page,
+    "import errors": file_pages.errors,
+    "warnings": file_pages.warnings,
+    "backfills": backfill_pages.page,
+    "pools": pool_pages.page,
+    "secrets": lambda conn, asked: secret_pages.page(conn, asked, SecretKind.VARIABLE),
+    "processes": process_pages.page,
+}
+
+
+@pytest.fixture
+def filled(engine: Engine) -> Engine:
+    """Three DAGs with runs that have ended, run, and wait; one of them is of another bundle."""
+    for number in range(3):
+        seed.store(engine, seed.wide(3, f"idle{number:02}"))
+    seed.register(engine, "worker")
+    seed.register(engine)
+    bulk_history.add(engine, runs=RUNS)
+    with engine.begin() as conn:
+        for statement in ROWS.split(";\n"):
+            if statement.strip():
+                conn.execute(text(statement))
+    return engine
+
+
+def pages(
+    conn: Connection,
+    read: Read,
+    limit: int,
+    *,
+    descending: bool = False,
+    bundles: Sequence[str] | None = None,
+) -> list[list[Any]]:
+    found: list[list[Any]] = []
+    cursor: str | None = None
+    while True:
+        page = read(conn, Asked(bundles, limit, cursor, descending))
+        found.append(list(page.rows))
+        if (cursor := page.following) is None:
+            return found
+
+
+@pytest.mark.parametrize("name", READS)
+def test_pages_joined_are_the_whole_list_once(filled: Engine, name: str) -> None:
+    read = READS[name]
+    with filled.connect() as conn:
+        [whole] = pages(conn, read, 1000)
+        [backwards] = pages(conn, read, 1000, descending=True)
+        assert whole
+        assert backwards == whole[::-1]
+        for limit in (1, 2, 5, len(whole)):
+            for descending in (False, True):
+                found = pages(conn, read, limit, descending=descending)
+                rows = [row for page in found for row in page]
+                assert rows == (backwards if descending else whole)
+                assert {len(page) for page in found[:-1]} <= {limit}
+                assert found[-1]
+
+
+@pytest.mark.parametrize("name", READS)
+def test_nothing_of_other_bundles_is_there(filled: Engine, name: str) -> None:
+    with filled.connect() as conn:
+        everything = pages(conn, READS[name], 1000)[0]
+        of_none = pages(conn, READS[name], 1000, bundles=[])[0]
+        of_main = pages(conn, READS[name], 1000, bundles=["main"])[0]
+
+    assert of_none == []
+    assert "idle01" not in repr(of_main)
+    assert "idle01" in repr(everything) or name in {"attempts", "pools", "processes"}
+
+
+def test_rows_that_are_inserted_between_pages_move_no_other_row(filled: Engine) -> None:
+    read = by(RunOrder.RUN_AFTER)
+    with filled.connect() as conn:
+        [before] = pages(conn, read, 1000)
+        found: list[int] = []
+        cursor: str | None = None
+        added = 10
+        while True:
+            page = read(conn, Asked(None, 3, cursor))
+            found += [row.id for row in page.rows]
+            if (cursor := page.following) is None:
+                break
+            if added < 14:
+                conn.execute(
+                    text("""
+                        INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date,
+                                             interval_start, interval_end, run_after, version_id)
+                        SELECT dag_id, run_id || CAST(:n AS text), 'manual', schedule_date,
+                               interval_start, interval_end, run_after, version_id
+                          FROM dag_run WHERE run_id LIKE 'manual%'
+                    """),
+                    {"n": f"_{added}"},
+                )
+            added += 4
+
+    old = [row.id for row in before]
+    assert [number for number in found if number in set(old)] == old
+    assert len(found) == len(set(found))
+
+
+def test_filters_find_what_they_say_and_totals_agree(filled: Engine) -> None:
+    failed = RunFilter(states=[RunState.FAILED], dag_id="idle00")
+    ran = TaskFilter(states=[TaskState.SUCCESS], task_id_like="%")
+    with filled.connect() as conn:
+        runs = run_pages.page(conn, Asked(None), failed).rows
+        count = run_pages.total(conn, None, failed)
+        tasks = task_pages.total(conn, ["other"], ran)
+        tagged = dag_pages.page(conn, Asked(None), DagFilter(all_tags=["daily", "idle02"])).rows
+        unfinished = run_pages.page(conn, Asked(None), RunFilter(states=[RunState.RUNNING])).rows
+
+    assert runs
+    assert {(row.run.dag_id, row.run.state) for row in runs} == {("idle00", RunState.FAILED)}
+    assert count == CappedTotal(len(runs), exact=True)
+    assert tasks == CappedTotal(3 * RUNS, exact=True)
+    assert [row.dag.dag_id for row in tagged] == ["idle02"]
+    assert {row.run.run_id for row in unfinished} == {"manual__2"}
+
+
+def test_runs_by_state_are_counted_for_dags_of_the_bundles(filled: Engine) -> None:
+    with filled.connect() as conn:
+        found = dag_pages.stats(conn, ["main"], ["idle00", "idle01"])
+
+    assert [(it.dag_id, sum(it.runs.values()), it.exact) for it in found] == [
+        ("idle00", RUNS + 3, True)
+    ]
+
+
+def test_the_value_of_an_xcom_is_there_for_readers_of_its_bundle(filled: Engine) -> None:
+    with filled.connect() as conn:
+        [first, *_] = xcom_pages.page(conn, Asked(["other"])).rows
+        name = XComName(first.dag_id, first.run_id, first.task_id, first.map_index, first.key)
+
+        assert xcom_pages.value(conn, ["other"], name) == ([1, 2],)
+        assert xcom_pages.value(conn, ["main"], name) is None
