@@ -1,0 +1,1 @@
+"""The api service: HTTP for people, scripts and Airflow's clients."""

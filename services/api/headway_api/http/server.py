@@ -1,0 +1,72 @@
+"""uvicorn in a thread of this process: it begins, and ends in good order."""
+
+import logging
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from threading import Thread
+from typing import Final
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from headway.domain.errors import SettingsError
+from headway.runtime.settings.api import ApiSettings
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING: Final = 256
+"""Connections that wait to be accepted."""
+
+MOST_AT_ONCE: Final = 4_096
+"""Connections at a time, most of them streams; what comes beside them is refused with 503."""
+
+
+@contextmanager
+def serving(app: ASGIApp, given: ApiSettings) -> Iterator[int]:
+    """Serve the application for as long as the block lasts; yield the port.
+
+    At its end, requests that are being answered get `drain_grace` seconds.
+    """
+    with closing(_listen(given)) as listening:
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=MOST_AT_ONCE,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=max(1, round(given.drain_grace)),
+            h11_max_incomplete_event_size=65_536,
+        )
+        server = uvicorn.Server(config)
+        thread = Thread(target=server.run, args=[[listening]], name="api", daemon=True)
+        thread.start()
+        port = int(listening.getsockname()[1])
+        log.info("action=listen host=%s port=%d", given.host, port)
+        try:
+            yield port
+        finally:
+            server.should_exit = True
+            thread.join(given.drain_grace + 5)
+
+
+def _listen(given: ApiSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
+    listening = socket.socket(family)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((given.host, given.port))
+        listening.listen(MOST_WAITING)
+    except OSError as error:
+        listening.close()
+        raise SettingsError(
+            f"HEADWAY_API_HOST and HEADWAY_API_PORT: this process cannot listen at {given.host}, "
+            f"port {given.port}: {error.strerror}. Choose an address of this machine and a port "
+            "that no other process has."
+        ) from error
+    return listening

@@ -1,0 +1,62 @@
+"""The settings of the api service."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from headway.runtime.settings.configuration import HttpPort, Names, Seconds, Settings
+
+
+class ApiSettings(Settings):
+    """The api service."""
+
+    section = "api"
+
+    host: str = Field(
+        "127.0.0.1",
+        description="The address at which the API listens. `0.0.0.0` and `::` are all addresses "
+        "of the machine.",
+    )
+    port: int = Field(8793, ge=0, le=65535, description="The port of the API; 0: any free port.")
+    http_port: HttpPort = 0
+    allowed_hosts: Names = Field(
+        ("localhost", "127.0.0.1", "::1"),
+        description="Host names, separated by commas, under which clients may reach the API. "
+        "Requests with another name in the header `Host` are refused. `*.example.com` allows "
+        "all names below example.com.",
+    )
+    threads: int = Field(
+        8,
+        ge=1,
+        le=64,
+        description="Requests that are answered at a time. Each of them may use one connection "
+        "to the database.",
+    )
+    statement_timeout: Seconds = Field(
+        5.0, description="Seconds after which the database gives up a read of the API."
+    )
+    heartbeat_interval: Seconds = Field(
+        2.0, description="Seconds between two heartbeats of the process."
+    )
+    session_lifetime: Seconds = Field(
+        43_200.0, description="Seconds for which a sign-in is valid (12 hours)."
+    )
+    token_lifetime: Seconds = Field(
+        86_400.0,
+        description="Seconds for which a token of `POST /auth/token` is valid (1 day).",
+    )
+    drain_grace: float = Field(
+        10.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds for which running requests may continue when the API stops.",
+    )
+
+    @model_validator(mode="after")
+    def _names_are_names(self) -> Self:
+        for name in self.allowed_hosts:
+            if "/" in name or " " in name:
+                raise ValueError(
+                    f"allowed_hosts: {name!r} is no host name; write names alone, without a scheme."
+                )
+        return self
