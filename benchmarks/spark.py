@@ -15,7 +15,7 @@ from benchmarks.support.turns import turns
 from headway.actions.change import Author
 from headway.actions.runs.cancel import cancel_tasks
 from headway.actions.runs.trigger import TriggerRequest, trigger
-from headway.cli.input.acting import TOLD
+from headway.actions.transaction import TOLD
 from headway.db.core import engine as engines
 from headway.db.core import notices
 from headway.db.reads import dag_views, run_views, task_views

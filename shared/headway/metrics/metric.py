@@ -27,6 +27,7 @@ Values: TypeAlias = tuple[str, ...]
 class ServiceKind(StrEnum):
     """Which services show a metric."""
 
+    API = "api"
     PARSER = "parser"
     SCHEDULER = "scheduler"
     WORKER = "worker"

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from typer.testing import CliRunner
 
-from headway.cli.input import acting
+from headway.actions import transaction
 from headway.cli.input.acting import act, ask, rehearse
 from headway.cli.main import app
 from headway.db.core import notices
@@ -104,7 +104,7 @@ def test_work_that_always_has_to_make_way_is_given_up(engine: Engine, code: str)
 
     with pytest.raises((DatabaseError, DBAPIError), match="away"):
         act(work)
-    assert len(tries) == acting.TRIES
+    assert len(tries) == transaction.TRIES
 
 
 def test_an_error_that_is_no_bad_luck_is_not_tried_again() -> None:

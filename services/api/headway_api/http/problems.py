@@ -14,8 +14,8 @@ from headway.domain.errors import (
     HeadwayError,
     LogsError,
     NotFoundError,
-    RequestError,
     RefusalError,
+    RequestError,
 )
 from headway.domain.hints import ActionCall, Hint, HintPart, Parameter
 
@@ -47,7 +47,7 @@ def of_error(request: Request, error: HeadwayError) -> Response:
 def problem(
     request: Request,
     status: HTTPStatus,
-    detail: str,
+    detail: object,
     *,
     code: str | None = None,
     headers: Mapping[str, str] | None = None,

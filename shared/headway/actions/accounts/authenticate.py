@@ -23,9 +23,7 @@ class Authenticated:
     actor: str
 
 
-def by_session(
-    conn: Connection, session: str, idle: float = IDLE_TIMEOUT
-) -> Authenticated | None:
+def by_session(conn: Connection, session: str, idle: float = IDLE_TIMEOUT) -> Authenticated | None:
     """Return whose session that is; None if it has ended, or was idle for so many seconds."""
     account = sessions.use(conn, bearer.hash_of(session), idle)
     return None if account is None else Authenticated(account, f"user:{account.name}")

@@ -98,9 +98,7 @@ def sign_out(conn: Connection, session: str) -> None:
         _enter(conn, account, "session.end")
 
 
-def create_link(
-    conn: Connection, name: str, actor: str, lifetime: float = LINK_LIFETIME
-) -> str:
+def create_link(conn: Connection, name: str, actor: str, lifetime: float = LINK_LIFETIME) -> str:
     """Return the secret of a link that signs an account in once, within `lifetime` seconds."""
     secret = bearer.make(BearerKind.LINK)
     links.create(conn, secret.hash, account_name(name), lifetime)

@@ -89,17 +89,17 @@ def create_token(
     return created
 
 
-def create_short_token(conn: Connection, account: Account, actor: str) -> CreatedToken:
-    """Create a token without a name for an account that has just signed in."""
-    created = _create(conn, account, None, SHORT_LIFETIME)
+def create_short_token(
+    conn: Connection, account: Account, actor: str, lifetime: float = SHORT_LIFETIME
+) -> CreatedToken:
+    """Create a token without a name for an account that has just signed in; it lasts that long."""
+    created = _create(conn, account, None, lifetime)
     assert created is not None  # only names are taken
     _enter(conn, Author(actor), "token.create", (created.id, account.name, None))
     return created
 
 
-def revoke_token(
-    conn: Connection, number: int, author: Author, account: str | None = None
-) -> None:
+def revoke_token(conn: Connection, number: int, author: Author, account: str | None = None) -> None:
     """Revoke a token, of that account alone if one is given.
 
     TokenNotFoundError where there is none in force.
@@ -139,9 +139,7 @@ def _create(
     return None if number is None else CreatedToken(number, name, account, secret.text)
 
 
-def _enter(
-    conn: Connection, author: Author, action: str, its: tuple[int, str, str | None]
-) -> None:
+def _enter(conn: Connection, author: Author, action: str, its: tuple[int, str, str | None]) -> None:
     number, account, name = its
     details: dict[str, JsonValue] = {"token": number, "account": account}
     if name is not None:

@@ -11,6 +11,7 @@ from headway.cli.commands.installation import worker
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands that run something until it is stopped."""
+    app.command(help="Serve the REST API. Any number of api processes may run.")(_service("api"))
     app.command(help="Run a parser, which stores DAG files in the database.")(_service("parser"))
     app.command(help="Run a scheduler. Any number of schedulers may run.")(_service("scheduler"))
     app.add_typer(worker.app, name="worker")

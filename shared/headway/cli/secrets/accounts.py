@@ -38,7 +38,7 @@ def list_accounts(output: Output = Format.TABLE) -> None:
 
 
 @app.command()
-def create(
+def create(  # noqa: PLR0913, PLR0917 - each is an option
     name: str,
     role: Annotated[AccountRole, typer.Option(help="What it may do.")] = AccountRole.VIEWER,
     bundle: Bundles = None,
@@ -69,7 +69,7 @@ def create(
 
 
 @app.command("set")
-def set_account(
+def set_account(  # noqa: PLR0913, PLR0917 - each is an option
     name: str,
     role: Annotated[AccountRole | None, typer.Option(help="What it may do.")] = None,
     bundle: Bundles = None,

@@ -30,7 +30,7 @@ def list_tokens(account: OfAccount = None, output: Output = Format.TABLE) -> Non
 
 
 @app.command()
-def create(
+def create(  # noqa: PLR0913, PLR0917 - each is an option
     account: str,
     name: str,
     role: Annotated[

@@ -86,8 +86,7 @@ _USER: Final = {
     "secret_grant": "SELECT, INSERT, DELETE",
     "skipped_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
     "interval_end, reason)",
-    "task_attempt": f"{_seen('task_attempt')}, UPDATE (phase, ended_at, outcome, error, "
-    "stop_to)",
+    "task_attempt": f"{_seen('task_attempt')}, UPDATE (phase, ended_at, outcome, error, stop_to)",
     "task_instance": "SELECT, INSERT (dag_run_id, dag_id, task_id, pool, pool_slots, queue, "
     "priority, priority_class, limited, up_total), DELETE, UPDATE (map_index, state, attempt, "
     "failures, losses, skips, retry_at, started_at, ended_at, pool, pool_slots, queue, "
@@ -106,6 +105,8 @@ _API: Final = {
     "api_session": "SELECT, INSERT (id_hash, account, expires_at), DELETE, UPDATE (seen_at)",
     "api_token": "SELECT, INSERT (hash, name, account, role, bundles, expires_at), DELETE, "
     "UPDATE (last_used_at, revoked_at)",
+    "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, drain_requested_at)",
+    "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew)",
 }
 
 GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {

@@ -129,6 +129,10 @@ def _all() -> Iterator[RowCheck]:
     yield _entered(Login.SCHEDULER, "event", "actor LIKE 'scheduler:%'")
     yield _entered(Login.USER, "event", _NO_SERVICE)
     yield _entered(Login.API, "event", _NO_SERVICE)
+    yield _entered(Login.API, "process", "kind = 'api'")
+    drained = f"id = {_ME} OR kind = 'worker' AND ended_at IS NULL"
+    yield RowCheck(Login.API, "process", drained, drained)
+    yield RowCheck(Login.API, "process_beat", f"process_id = {_ME}", f"process_id = {_ME}")
     for login, kind in ((Login.PARSER, "parser"), (Login.WORKER, "worker")):
         yield _entered(login, "process", f"kind = '{kind}'")
         yield RowCheck(login, "process", f"id = {_ME}", f"id = {_ME}")

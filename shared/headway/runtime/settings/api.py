@@ -25,6 +25,11 @@ class ApiSettings(Settings):
         "Requests with another name in the header `Host` are refused. `*.example.com` allows "
         "all names below example.com.",
     )
+    trusted_proxies: Names = Field(
+        (),
+        description="Addresses of proxies, separated by commas, whose headers `X-Forwarded-For` "
+        "and `X-Forwarded-Proto` are believed. `*` is every address.",
+    )
     threads: int = Field(
         8,
         ge=1,

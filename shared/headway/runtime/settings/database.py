@@ -31,6 +31,16 @@ class DatabaseSettings(Settings):
         None,
         description="The password for HEADWAY_DATABASE_API_URL, if that address has none.",
     )
+    readonly_url: str | None = Field(
+        None,
+        description="The database's address for reads of the API, with the login "
+        "`headway_readonly`, which may not write. Without it, the API reads with its own login, "
+        "in read-only transactions.",
+    )
+    readonly_password: SecretStr | None = Field(
+        None,
+        description="The password for HEADWAY_DATABASE_READONLY_URL, if that address has none.",
+    )
     pooler: bool = Field(
         False,
         description="Whether these addresses belong to a pooler in transaction mode, "

@@ -32,9 +32,7 @@ OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.r
 REFUSED: Final = "42501"
 ENCRYPTED: Final = {"secret"}
 OF_THE_API: Final = UNREAD - ENCRYPTED
-API_MODULES: Final = frozenset(
-    {"accounts", "idempotency", "limits", "links", "sessions", "tokens"}
-)
+API_MODULES: Final = frozenset({"accounts", "idempotency", "limits", "links", "sessions", "tokens"})
 """The modules of `headway.db.accounts`, whose statements only the API executes."""
 
 each_part = pytest.mark.parametrize("login", PARTS)

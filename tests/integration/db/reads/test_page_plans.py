@@ -68,8 +68,8 @@ def plans(engine: Engine, bundles: list[str] | None, *, descending: bool) -> lis
             run_pages.page(conn, first, RunFilter(dag_id="idle03"), order)
         run_pages.page(conn, first, RunFilter(states=[RunState.RUNNING]))
         run_pages.total(conn, bundles)
-        page = task_pages.page(conn, first)
-        task_pages.page(conn, Asked(bundles, cursor=page.following, descending=descending))
+        tasks = task_pages.page(conn, first)
+        task_pages.page(conn, Asked(bundles, cursor=tasks.following, descending=descending))
         for wanted in (
             TaskFilter(dag_id="idle03"),
             TaskFilter(dag_id="idle03", run_id="none"),
@@ -77,13 +77,13 @@ def plans(engine: Engine, bundles: list[str] | None, *, descending: bool) -> lis
         ):
             task_pages.page(conn, first, wanted)
         task_pages.total(conn, bundles)
-        for order in DagOrder:
-            dag_pages.page(conn, first, order=order)
+        for by in DagOrder:
+            dag_pages.page(conn, first, order=by)
         dag_pages.total(conn, bundles)
         dag_pages.tags(conn, first)
         dag_pages.stats(conn, bundles, ["idle03"])
-        page = event_pages.page(conn, first)
-        event_pages.page(conn, Asked(bundles, cursor=page.following, descending=descending))
+        events = event_pages.page(conn, first)
+        event_pages.page(conn, Asked(bundles, cursor=events.following, descending=descending))
         xcom_pages.page(conn, first)
         xcom_pages.page(conn, first, XComFilter(dag_id="idle03"))
         attempt_pages.page(conn, first, InstanceName("idle03", "none", "t0"))

@@ -61,17 +61,18 @@ def page(conn: Connection, asked: Asked, of: InstanceName) -> ListPage[ListedAtt
     listing = PagedList("attempts", (int,), "attempt", asked.descending, asdict(of))
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
-        **{**asdict(of), "bundles": paging.as_list(asked.bundles)},
-        **{"last": last, "descending": asked.descending, "limit": asked.limit + 1},
+        **asdict(of),
+        "bundles": paging.as_list(asked.bundles),
+        "last": last,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
     }
     found = [_listed(dict(row)) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(found, asked.limit, listing, lambda row: (row.attempt.attempt,))
 
 
 def _listed(fields: dict[str, Any]) -> ListedAttempt:
-    own = {
-        name: fields.pop(name) for name in ("task_instance_id", "pool", "pool_slots", "queue")
-    }
+    own = {name: fields.pop(name) for name in ("task_instance_id", "pool", "pool_slots", "queue")}
     outcome = fields["outcome"] and Outcome(fields["outcome"])
     kinds = {"phase": Phase(fields["phase"]), "outcome": outcome}
     return ListedAttempt(attempt=AttemptView(**{**fields, **kinds}), **own)

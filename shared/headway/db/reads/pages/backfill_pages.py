@@ -60,8 +60,11 @@ def page(conn: Connection, asked: Asked, dag_id: str | None = None) -> ListPage[
     listing = PagedList("backfills", (int,), "id", asked.descending, {"dag_id": dag_id})
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
-        **{"bundles": paging.as_list(asked.bundles), "dag_id": dag_id, "last": last},
-        **{"descending": asked.descending, "limit": asked.limit + 1},
+        "bundles": paging.as_list(asked.bundles),
+        "dag_id": dag_id,
+        "last": last,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
     }
     rows = [_listed(dict(row)) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(rows, asked.limit, listing, lambda row: (row.backfill.id,))

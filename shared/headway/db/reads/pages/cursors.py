@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import msgpack
 
@@ -52,7 +52,11 @@ class PagedList:
             )
         if len(parts) != len(self.kinds) or not all(map(_fits, parts, self.kinds)):
             raise _malformed()
-        return tuple(parts)
+        return cast(Key, tuple(parts))
+
+    def following(self, key: Key | None) -> str | None:
+        """Return the cursor of the rows that follow this key; None where none follow."""
+        return None if key is None else self.cursor(key)
 
     def _digest(self) -> bytes:
         filters = sorted((name, _plain(value)) for name, value in self.filters.items())

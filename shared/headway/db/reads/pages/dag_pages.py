@@ -215,8 +215,11 @@ def page(
     place, last = listing.key(asked.cursor) or (None, None)
     parameters = {
         **_parameters(asked.bundles, wanted),
-        **{"order": str(order), "descending": asked.descending},
-        **{"last_place": place, "last_id": last, "limit": asked.limit + 1},
+        "order": str(order),
+        "descending": asked.descending,
+        "last_place": place,
+        "last_id": last,
+        "limit": asked.limit + 1,
     }
     rows = conn.execute(PAGE, parameters).mappings().all()
     found = paging.listed(rows, asked.limit, listing, _key)
@@ -236,8 +239,11 @@ def tags(conn: Connection, asked: Asked, tag_like: str | None = None) -> ListPag
     listing = PagedList("tags", (str,), "name", asked.descending, {"tag_like": tag_like})
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
-        **{"bundles": paging.as_list(asked.bundles), "tag_like": tag_like},
-        **{"descending": asked.descending, "last_tag": last, "limit": asked.limit + 1},
+        "bundles": paging.as_list(asked.bundles),
+        "tag_like": tag_like,
+        "descending": asked.descending,
+        "last_tag": last,
+        "limit": asked.limit + 1,
     }
     found = conn.scalars(TAGS, parameters).all()
     return paging.listed(found, asked.limit, listing, lambda tag: (tag,))
@@ -248,7 +254,8 @@ def stats(
 ) -> list[DagStats]:
     """Return the runs of these DAGs by state, by id; a DAG without runs has none of any state."""
     asked = {
-        **{"bundles": paging.as_list(bundles), "dag_ids": paging.as_list(dag_ids)},
+        "bundles": paging.as_list(bundles),
+        "dag_ids": paging.as_list(dag_ids),
         "looked_at": MOST_ROWS + 1,
     }
     found: dict[str, dict[RunState, int]] = {}

@@ -92,7 +92,7 @@ def page(conn: Connection, asked: Asked, wanted: EventFilter = ANY_EVENT) -> Lis
     look = _EventSearch(conn, asked, wanted).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit)
     rows = _rows(conn, asked.bundles, [key[0] for key in found.keys])
-    return ListPage(rows, found.following and listing.cursor(found.following))
+    return ListPage(rows, listing.following(found.following))
 
 
 def total(
@@ -115,9 +115,15 @@ class _EventSearch:
         at: TimeRange = fields.pop("at")
         lists = {name: paging.as_list(fields[name]) for name in ("actions", "not_actions")}
         parameters = {
-            **{**fields, **lists, "at_start": at.start, "at_end": at.end},
-            **{"bundles": paging.as_list(self.asked.bundles), "rows": rows, "most": most},
-            **{"descending": self.asked.descending, "last_id": after and after[0]},
+            **fields,
+            **lists,
+            "at_start": at.start,
+            "at_end": at.end,
+            "bundles": paging.as_list(self.asked.bundles),
+            "rows": rows,
+            "most": most,
+            "descending": self.asked.descending,
+            "last_id": after and after[0],
         }
         found = self.conn.execute(KEYS, parameters).all()
         keys: list[Key] = [(row.id,) for row in found if row.matches]

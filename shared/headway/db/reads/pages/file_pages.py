@@ -87,9 +87,12 @@ def _page(
     listing = PagedList(name, (str, str), "path", asked.descending, asdict(wanted))
     bundle, path = listing.key(asked.cursor) or (None, None)
     parameters = {
-        **{**asdict(wanted), "bundles": paging.as_list(asked.bundles)},
-        **{"last_bundle": bundle, "last_path": path},
-        **{"descending": asked.descending, "limit": asked.limit + 1},
+        **asdict(wanted),
+        "bundles": paging.as_list(asked.bundles),
+        "last_bundle": bundle,
+        "last_path": path,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
     }
     rows = [ImportProblem(**row) for row in conn.execute(statement, parameters).mappings()]
     return paging.listed(rows, asked.limit, listing, lambda row: (row.bundle, row.relative_path))

@@ -48,8 +48,11 @@ def page(conn: Connection, asked: Asked, name_like: str | None = None) -> ListPa
     listing = PagedList("pools", (str,), "name", asked.descending, {"name_like": name_like})
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
-        **{"bundles": paging.as_list(asked.bundles), "name_like": name_like, "last": last},
-        **{"descending": asked.descending, "limit": asked.limit + 1},
+        "bundles": paging.as_list(asked.bundles),
+        "name_like": name_like,
+        "last": last,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
     }
     rows = [PoolView(**row) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(rows, asked.limit, listing, lambda pool: (pool.name,))

@@ -70,8 +70,11 @@ def page(
     listing = PagedList("processes", (int,), "id", asked.descending, filters)
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
-        **{**filters, "bundles": paging.as_list(asked.bundles), "last": last},
-        **{"descending": asked.descending, "limit": asked.limit + 1},
+        **filters,
+        "bundles": paging.as_list(asked.bundles),
+        "last": last,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
     }
     rows = [_listed(dict(row)) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(rows, asked.limit, listing, lambda row: (row.process.id,))
@@ -79,9 +82,13 @@ def page(
 
 def _filters(wanted: ProcessFilter) -> dict[str, object]:
     return {
-        **{"kind": wanted.kind, "hostname": wanted.hostname, "ended": wanted.ended},
-        **{"started_start": wanted.started_at.start, "started_end": wanted.started_at.end},
-        **{"ended_start": wanted.ended_at.start, "ended_end": wanted.ended_at.end},
+        "kind": wanted.kind,
+        "hostname": wanted.hostname,
+        "ended": wanted.ended,
+        "started_start": wanted.started_at.start,
+        "started_end": wanted.started_at.end,
+        "ended_start": wanted.ended_at.start,
+        "ended_end": wanted.ended_at.end,
     }
 
 

@@ -146,7 +146,7 @@ def page(
     look = _RunSearch(conn, asked, wanted, order).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit)
     rows = _rows(conn, asked.bundles, [cast(int, key[2]) for key in found.keys])
-    return ListPage(rows, found.following and listing.cursor(found.following))
+    return ListPage(rows, listing.following(found.following))
 
 
 def total(
@@ -174,10 +174,13 @@ class _RunSearch:
             "bundles": paging.as_list(self.asked.bundles),
             "descending": self.asked.descending,
             # Only such runs may lack a place, and they have indexes of their own.
-            "unfinished": _only_unfinished(self.wanted)
-            or (self.order in _MAY_LACK and not placed),
-            **{"order": str(self.order), "placed": placed, "last_place": place, "last_id": last},
-            **{"rows": rows, "most": most},
+            "unfinished": _only_unfinished(self.wanted) or (self.order in _MAY_LACK and not placed),
+            "order": str(self.order),
+            "placed": placed,
+            "last_place": place,
+            "last_id": last,
+            "rows": rows,
+            "most": most,
         }
         found = self.conn.execute(KEYS, parameters).all()
         keys: list[Key] = [(placed, row.place, row.id) for row in found if row.matches]
@@ -210,9 +213,12 @@ def _parameters(wanted: RunFilter) -> dict[str, object]:
         "ended": wanted.ended,
     }
     return {
-        **{"dag_id": wanted.dag_id, "dag_id_like": wanted.dag_id_like},
-        **{"run_id_like": wanted.run_id_like, "version": wanted.version},
-        **{"states": paging.as_list(wanted.states), "backfill_id": wanted.backfill_id},
+        "dag_id": wanted.dag_id,
+        "dag_id_like": wanted.dag_id_like,
+        "run_id_like": wanted.run_id_like,
+        "version": wanted.version,
+        "states": paging.as_list(wanted.states),
+        "backfill_id": wanted.backfill_id,
         "run_types": paging.as_list(wanted.run_types),
         **{f"{name}_start": it.start for name, it in ranges.items()},
         **{f"{name}_end": it.end for name, it in ranges.items()},

@@ -43,8 +43,12 @@ def page(
     listing = PagedList("secrets", (str,), "name", asked.descending, filters)
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
-        **{**filters, "bundles": paging.as_list(asked.bundles), "last": last},
-        **{"every_dag": EVERY_DAG, "descending": asked.descending, "limit": asked.limit + 1},
+        **filters,
+        "bundles": paging.as_list(asked.bundles),
+        "last": last,
+        "every_dag": EVERY_DAG,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
     }
     rows = [SecretView(**row) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(rows, asked.limit, listing, lambda secret: (secret.name,))

@@ -162,7 +162,7 @@ def page(conn: Connection, asked: Asked, wanted: TaskFilter = ANY_TASK) -> ListP
     look = _TaskSearch(conn, asked, wanted).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit)
     rows = _rows(conn, asked.bundles, [cast(int, key[1]) for key in found.keys])
-    return ListPage(rows, found.following and listing.cursor(found.following))
+    return ListPage(rows, listing.following(found.following))
 
 
 def total(
@@ -186,7 +186,10 @@ class _TaskSearch:
             **_parameters(self.wanted),
             "bundles": paging.as_list(self.asked.bundles),
             "descending": self.asked.descending,
-            **{"last_run": last_run, "last_id": last, "rows": rows, "most": most},
+            "last_run": last_run,
+            "last_id": last,
+            "rows": rows,
+            "most": most,
         }
         found = self.conn.execute(KEYS, parameters).all()
         keys: list[Key] = [(row.dag_run_id, row.id) for row in found if row.matches]

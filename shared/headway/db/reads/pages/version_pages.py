@@ -66,8 +66,11 @@ def page(
     listing = PagedList("versions", (int,), "id", asked.descending, asdict(wanted))
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
-        **{**asdict(wanted), "bundles": paging.as_list(asked.bundles)},
-        **{"last": last, "descending": asked.descending, "limit": asked.limit + 1},
+        **asdict(wanted),
+        "bundles": paging.as_list(asked.bundles),
+        "last": last,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
     }
     rows = [ListedVersion(**row) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(rows, asked.limit, listing, lambda row: (row.id,))

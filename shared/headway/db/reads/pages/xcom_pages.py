@@ -152,7 +152,7 @@ def page(conn: Connection, asked: Asked, wanted: XComFilter = ANY_XCOM) -> ListP
     look = _XComSearch(conn, asked, wanted).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit)
     rows = _rows(conn, asked.bundles, found.keys)
-    return ListPage(rows, found.following and listing.cursor(found.following))
+    return ListPage(rows, listing.following(found.following))
 
 
 def total(
@@ -186,9 +186,14 @@ class _XComSearch:
             limits: TimeRange = fields.pop(field)
             fields |= {f"{name}_start": limits.start, f"{name}_end": limits.end}
         parameters = {
-            **{**fields, "bundles": paging.as_list(self.asked.bundles)},
-            **{"descending": self.asked.descending, "rows": rows, "most": most},
-            **{"last_run": last_run, "last_id": last, "last_key": key},
+            **fields,
+            "bundles": paging.as_list(self.asked.bundles),
+            "descending": self.asked.descending,
+            "rows": rows,
+            "most": most,
+            "last_run": last_run,
+            "last_id": last,
+            "last_key": key,
         }
         found = self.conn.execute(KEYS, parameters).all()
         keys: list[Key] = [(row.dag_run_id, row.id, row.key) for row in found if row.matches]
@@ -197,9 +202,7 @@ class _XComSearch:
         return Looked(keys, (found[-1].dag_run_id, found[-1].id, found[-1].key))
 
 
-def _rows(
-    conn: Connection, bundles: Sequence[str] | None, keys: Sequence[Key]
-) -> list[ListedXCom]:
+def _rows(conn: Connection, bundles: Sequence[str] | None, keys: Sequence[Key]) -> list[ListedXCom]:
     """Return the XComs of these keys, in that order, as far as they are still there."""
     asked = {"ids": [key[1] for key in keys], "bundles": paging.as_list(bundles)}
     found = {}

@@ -1,0 +1,48 @@
+"""The application: routes, errors, and the layer that refuses strange hosts and other sites."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from headway import __version__
+from headway.runtime.settings.api import ApiSettings
+from headway_api.auth import routes as auth_routes
+from headway_api.auth.database import ApiDatabase
+from headway_api.http import errors
+from headway_api.http.guard import RequestGuard
+
+DESCRIPTION: Final = (
+    "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "
+    "/headway/v1 are Headway's own."
+)
+
+
+def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
+    """Return the application, without the guard that stands around it."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = given.threads
+        yield
+
+    app = FastAPI(
+        title="Headway",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.database, app.state.settings = database, given
+    errors.install(app)
+    app.include_router(auth_routes.router)
+    return app
+
+
+def guarded(app: FastAPI, given: ApiSettings) -> ASGIApp:
+    """Return the application behind the layer that refuses strange hosts and other sites."""
+    return RequestGuard(app, given.allowed_hosts)

@@ -1,0 +1,130 @@
+"""Who makes a request, what it may see and do, and how its work runs in the database."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias, TypeVar
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection
+
+from headway.actions import transaction
+from headway.actions.accounts import authenticate
+from headway.actions.accounts.authenticate import Authenticated
+from headway.actions.change import Author
+from headway.db.core.notices import Notice
+from headway.db.reads import dag_views
+from headway.db.reads.pages.paging import USUAL_ROWS, Asked
+from headway.domain.accounts import NEEDED_ROLE, Account, Permission, may, permitted_bundles
+from headway.domain.errors import DagNotFoundError
+from headway_api.auth.database import ApiDatabase
+from headway_api.http.guard import COOKIES
+from headway_api.http.refusals import NotSignedInError, RoleError
+
+T = TypeVar("T")
+
+_SCHEME: Final = "bearer "
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An account that makes a request, and the database for its work.
+
+    A handler reads by `read` and changes by `change`, and has no other way to the database.
+    """
+
+    account: Account
+    actor: str
+    database: ApiDatabase
+
+    @property
+    def bundles(self) -> tuple[str, ...] | None:
+        """The bundles that every query is limited to; None means every bundle."""
+        return permitted_bundles(self.account)
+
+    def author(self, reason: str | None = None) -> Author:
+        """Return whom the journal names as the author of a change."""
+        return Author(self.actor, reason)
+
+    def page(
+        self, limit: int = USUAL_ROWS, cursor: str | None = None, *, descending: bool = False
+    ) -> Asked:
+        """Return which page of a list is asked for, within the account's bundles."""
+        return Asked(self.bundles, limit, cursor, descending)
+
+    def require(self, permission: Permission) -> None:
+        """RoleError unless the account's role has the permission in some bundle."""
+        if not may(self.account, permission, None):
+            raise RoleError(
+                f"{self.account.name} is {_with_article(self.account.role)}; this needs the role "
+                f"{NEEDED_ROLE[permission]}."
+            )
+
+    def check_dag(self, conn: Connection, permission: Permission, dag_id: str) -> None:
+        """RoleError, or DagNotFoundError for a DAG of a bundle that the account may not see.
+
+        A DAG that is not there is not told from one that is hidden.  An account of every bundle
+        is left to the action, whose error names the nearest DAGs.
+        """
+        self.require(permission)
+        if self.bundles is None:
+            return
+        dag = dag_views.dag(conn, dag_id)
+        if dag is None or not may(self.account, permission, dag.bundle):
+            raise DagNotFoundError(f"There is no DAG {dag_id!r}.")
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Return what `work` reads, in a transaction that cannot write."""
+        with self.database.reads.connect() as conn:
+            return work(conn)
+
+    def change(
+        self,
+        work: Callable[[Connection], T],
+        tell: Collection[Notice] = transaction.TOLD,
+        *,
+        dry_run: bool = False,
+    ) -> T:
+        """Do `work` in one transaction and tell services of it, or rehearse it."""
+        if dry_run:
+            return transaction.rehearse(self.database.writes, work)
+        return transaction.act(self.database.writes, work, tell)
+
+
+def token_of(request: Request) -> str | None:
+    """Return the token in the header Authorization, if there is one."""
+    given = request.headers.get("authorization", "")
+    return given[len(_SCHEME) :].strip() if given.lower().startswith(_SCHEME) else None
+
+
+def session_of(request: Request) -> str | None:
+    """Return the session in the cookie, if there is one."""
+    found = (request.cookies.get(name) for name in COOKIES)
+    return next(filter(None, found), None)
+
+
+def caller(request: Request) -> Caller:
+    """Return who makes the request; NotSignedInError without a valid token or session."""
+    database: ApiDatabase = request.app.state.database
+    found = _authenticated(request, database)
+    if found is None:
+        raise NotSignedInError(
+            "Sign in: send a token as `Authorization: Bearer TOKEN`. `headway tokens create` and "
+            "`POST /auth/token` give one."
+        )
+    return Caller(found.account, found.actor, database)
+
+
+AnyCaller: TypeAlias = Annotated[Caller, Depends(caller)]
+"""The parameter by which a handler says that it is for accounts that are signed in."""
+
+
+def _authenticated(request: Request, database: ApiDatabase) -> Authenticated | None:
+    token, session = token_of(request), session_of(request)
+    with database.writes.begin() as conn:
+        if token is not None:
+            return authenticate.by_token(conn, token)
+        return None if session is None else authenticate.by_session(conn, session)
+
+
+def _with_article(role: str) -> str:
+    return f"{'an' if role[0] in 'aeio' else 'a'} {role}"

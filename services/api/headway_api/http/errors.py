@@ -1,0 +1,115 @@
+"""Have every error of a handler answered by a problem."""
+
+import logging
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from headway.db.core.engine import is_transient
+from headway.domain.errors import HeadwayError
+from headway.runtime.daemon.loop import cause_of
+from headway_api.http.problems import of_error, problem
+from headway_api.http.refusals import (
+    NotSignedInError,
+    RoleError,
+    TooManyTriesError,
+    WrongPasswordError,
+)
+
+log = logging.getLogger(__name__)
+
+_AGAIN = {"Retry-After": "2"}
+_CANCELLED = "57014"
+
+
+def install(app: FastAPI) -> None:
+    """Have the application answer all errors by problems."""
+    app.add_exception_handler(HeadwayError, _known)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(DBAPIError, _of_database)
+    app.add_exception_handler(NoConnectionLeft, _busy)
+    app.add_exception_handler(Exception, _unknown)
+
+
+def _known(request: Request, error: Exception) -> Response:
+    match error:
+        case NotSignedInError() | WrongPasswordError():
+            bearer = {"WWW-Authenticate": 'Bearer realm="headway"'}
+            status = HTTPStatus.UNAUTHORIZED
+            return problem(request, status, str(error), code=error.code, headers=bearer)
+        case TooManyTriesError():
+            after = {"Retry-After": str(error.seconds)}
+            status = HTTPStatus.TOO_MANY_REQUESTS
+            return problem(request, status, str(error), code=error.code, headers=after)
+        case RoleError():
+            return problem(request, HTTPStatus.FORBIDDEN, str(error), code=error.code)
+    assert isinstance(error, HeadwayError)
+    return of_error(request, error)
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    """Answer as FastAPI does, whose list of details is what Airflow's clients know."""
+    assert isinstance(error, RequestValidationError)
+    details = [
+        {"type": each["type"], "loc": list(each["loc"]), "msg": each["msg"]}
+        for each in error.errors()
+    ]
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    return problem(request, status, details, code="invalid_request")
+
+
+def _of_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    detail = error.detail if error.detail != status.phrase else _plain(request, status)
+    return problem(request, status, detail, headers=error.headers)
+
+
+def _plain(request: Request, status: HTTPStatus) -> str:
+    if status is HTTPStatus.NOT_FOUND:
+        return f"There is nothing at {request.url.path[:200]}; /openapi.json lists all paths."
+    if status is HTTPStatus.METHOD_NOT_ALLOWED:
+        return f"{request.method} is not possible at {request.url.path[:200]}."
+    return status.phrase
+
+
+def _of_database(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DBAPIError)
+    if getattr(error.orig, "pgcode", None) == _CANCELLED:
+        return problem(
+            request,
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "The database took too long. Ask for less: fewer rows, or a narrower filter.",
+            code="too_slow",
+            headers=_AGAIN,
+        )
+    if not is_transient(error):
+        return _unknown(request, error)
+    log.warning("action=request path=%s: %s", request.url.path, cause_of(error))
+    return _busy(request, error)
+
+
+def _busy(request: Request, _error: Exception) -> Response:
+    return problem(
+        request,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "The database does not answer at present. Try again.",
+        code="database_unusable",
+        headers=_AGAIN,
+    )
+
+
+def _unknown(request: Request, error: Exception) -> Response:
+    log.error("action=request path=%s has failed", request.url.path, exc_info=error)
+    return problem(
+        request,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "The request has failed by a fault of Headway. The log of the api service has the cause.",
+        code="fault",
+    )

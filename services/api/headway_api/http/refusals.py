@@ -1,0 +1,31 @@
+"""Why a request is refused before anything is looked for."""
+
+from headway.domain.errors import HeadwayError, RefusalError
+
+
+class NotSignedInError(HeadwayError):
+    """The request has no token and no session, or one that is unknown, expired or revoked."""
+
+    code = "not_signed_in"
+
+
+class WrongPasswordError(HeadwayError):
+    """The account and the password do not belong together, or the account may not sign in."""
+
+    code = "wrong_password"
+
+
+class TooManyTriesError(HeadwayError):
+    """There were too many tries to sign in; `seconds` is how long to wait."""
+
+    code = "too_many_tries"
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"There were too many tries to sign in. Wait {seconds} seconds.")
+        self.seconds = seconds
+
+
+class RoleError(RefusalError):
+    """The account's role may not do that."""
+
+    code = "role_refused"
