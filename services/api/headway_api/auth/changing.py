@@ -1,6 +1,7 @@
 """Carry out what a request asks for: once for each idempotency key, or as a rehearsal."""
 
 from collections.abc import Callable, Collection
+from http import HTTPStatus
 from typing import Annotated, Final, TypeAlias
 
 from fastapi import Query, Request, Response
@@ -27,7 +28,7 @@ def changed(
     work: Callable[[Connection], BaseModel | None],
     *,
     asked: BaseModel | None = None,
-    status: int = 200,
+    status: int = HTTPStatus.OK,
     dry_run: bool = False,
     tell: Collection[Notice] = transaction.TOLD,
 ) -> Response:
@@ -38,7 +39,7 @@ def changed(
     """
     if dry_run:
         rehearsed = caller.change(work, tell, dry_run=True)
-        return _answer(200, _body(rehearsed), _REHEARSED)
+        return _answer(HTTPStatus.OK, _body(rehearsed), _REHEARSED)
     key = request.headers.get(KEY)
     if key is None:
         return _answer(status, _body(caller.change(work, tell)))
@@ -62,5 +63,6 @@ def _body(result: BaseModel | None) -> str:
 
 def _answer(status: int, body: str, headers: dict[str, str] | None = None) -> Response:
     if not body:
-        return Response(status_code=204 if status == 200 else status, headers=headers)
+        empty = HTTPStatus.NO_CONTENT if status == HTTPStatus.OK else status
+        return Response(status_code=empty, headers=headers)
     return Response(body, status, headers, media_type="application/json")
