@@ -22,7 +22,7 @@ KEY: Final = "idempotency-key"
 _REHEARSED: Final = {"Headway-Dry-Run": "true"}
 
 
-def changed(
+def changed(  # noqa: PLR0913 - what a request asks for, and how
     caller: Caller,
     request: Request,
     work: Callable[[Connection], BaseModel | None],
