@@ -1,10 +1,12 @@
 """The API of one test: its application, accounts with their tokens, and clients that ask it."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from airflow_client.client import ApiClient, Configuration
 from fastapi import FastAPI
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
@@ -17,6 +19,7 @@ from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
 from headway_api.app import build, guarded
 from headway_api.auth.database import ApiDatabase, reading
+from headway_api.http.server import serving
 
 PASSWORD = "correct horse battery"
 AUTHOR = Author("user:test")
@@ -60,6 +63,27 @@ class Api:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Airflow:
+    """The application on a port of this machine, for clients of Airflow as they are."""
+
+    api: Api
+    url: str
+    closing: ExitStack
+
+    def client(
+        self,
+        name: str = "airflow",
+        role: AccountRole = AccountRole.ADMIN,
+        bundles: tuple[str, ...] | None = None,
+    ) -> ApiClient:
+        """Create an account and return a client of Airflow with a token of it."""
+        token = self.api.token(name, role, bundles)
+        made = ApiClient(Configuration(host=self.url, access_token=token))
+        self.closing.callback(made.rest_client.pool_manager.clear)
+        return made
+
+
 @pytest.fixture
 def api(
     engine: Engine, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -76,3 +100,16 @@ def admin(api: Api) -> Iterator[TestClient]:
     """A client of an admin."""
     with api.client(api.token("admin")) as client:
         yield client
+
+
+@pytest.fixture
+def airflow(api: Api) -> Iterator[Airflow]:
+    with ExitStack() as closing:
+        port = closing.enter_context(serving(guarded(api.app, api.settings), api.settings))
+        yield Airflow(api, f"http://127.0.0.1:{port}", closing)
+
+
+@pytest.fixture
+def airflow_client(airflow: Airflow) -> ApiClient:
+    """A client of Airflow with a token of an admin."""
+    return airflow.client()
