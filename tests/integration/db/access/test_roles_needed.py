@@ -23,7 +23,7 @@ PARTS: Final[Mapping[Login, Collection[str]]] = {
     Login.SCHEDULER: ["headway_scheduler"],
     Login.WORKER: ["headway_worker"],
     Login.USER: ["headway.cli", "headway.actions"],
-    Login.API: ["headway.cli", "headway.actions"],
+    Login.API: ["headway.cli", "headway.actions", "headway_api"],
 }
 
 OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.roles", "statuses")]
