@@ -9,12 +9,14 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from headway import __version__
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
 from headway_api.airflow.router import router as airflow_router
 from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
+from headway_api.http.measured import measured
 
 DESCRIPTION: Final = (
     "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "
@@ -46,5 +48,5 @@ def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
 
 
 def guarded(app: FastAPI, given: ApiSettings) -> ASGIApp:
-    """Return the application behind the layer that refuses strange hosts and other sites."""
-    return RequestGuard(app, given.allowed_hosts)
+    """Return the application behind the layers that measure and refuse strange hosts and sites."""
+    return measured(RequestGuard(app, given.allowed_hosts), SystemClock())

@@ -10,7 +10,7 @@ import pytest
 from headway.testing.processes.required import required_program
 
 UNITS: Final = Path(__file__).parents[3] / "deploy" / "systemd"
-SERVICES: Final = ("parser", "scheduler", "worker")
+SERVICES: Final = ("api", "parser", "scheduler", "worker")
 SYSTEM: Final = Path("/usr/lib/systemd/system")
 
 BREAKS_THE_SANDBOX: Final = (
