@@ -54,7 +54,7 @@ def test_each_service_has_an_account_and_a_home_of_its_own(service: str) -> None
 
     assert its["User"] == f"headway-{service}"
     assert its["Environment"].startswith(f"HEADWAY_HOME=/var/lib/{its['StateDirectory']}") or (
-        service == "worker"
+        service in {"api", "worker"}
     )
     assert f"u headway-{service} " in (UNITS / "headway.sysusers.conf").read_text()
     assert its["ExecStart"] == f"/opt/headway/bin/headway {service}"
