@@ -16,6 +16,7 @@ from headway.runtime.daemon.loop import cause_of
 from headway_api.http.problems import of_error, problem
 from headway_api.http.refusals import (
     NotSignedInError,
+    ProviderError,
     RoleError,
     TooManyTriesError,
     WrongPasswordError,
@@ -47,6 +48,9 @@ def _known(request: Request, error: Exception) -> Response:
             after = {"Retry-After": str(error.seconds)}
             status = HTTPStatus.TOO_MANY_REQUESTS
             return problem(request, status, str(error), code=error.code, headers=after)
+        case ProviderError():
+            log.warning("action=sign_in: %s", error)
+            return problem(request, HTTPStatus.BAD_GATEWAY, str(error), code=error.code)
         case RoleError():
             return problem(request, HTTPStatus.FORBIDDEN, str(error), code=error.code)
     assert isinstance(error, HeadwayError)

@@ -29,3 +29,9 @@ class RoleError(RefusalError):
     """The account's role may not do that."""
 
     code = "role_refused"
+
+
+class ProviderError(HeadwayError):
+    """The OpenID Connect provider cannot be reached, or breaks the protocol."""
+
+    code = "provider_unusable"
