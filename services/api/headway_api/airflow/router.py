@@ -5,8 +5,19 @@ from fastapi import APIRouter
 from headway_api.airflow.dags import changes as dag_changes
 from headway_api.airflow.dags import details as dag_details
 from headway_api.airflow.dags import listing as dag_listing
+from headway_api.airflow.instances import clearing, dependencies, marking
+from headway_api.airflow.instances import details as instance_details
+from headway_api.airflow.instances import listing as instance_listing
+from headway_api.airflow.runs import changes as run_changes
+from headway_api.airflow.runs import listing as run_listing
+from headway_api.airflow.runs import triggering, waiting
+from headway_api.airflow.tasks import routes as task_routes
 from headway_api.http.documented import USUAL
 
 router = APIRouter(prefix="/api/v2", responses=USUAL)
-for _each in (dag_listing, dag_details, dag_changes):
+for _each in (
+    *(dag_listing, dag_details, dag_changes),
+    *(run_listing, triggering, waiting, run_changes),
+    *(task_routes, instance_listing, instance_details, dependencies, marking, clearing),
+):
     router.include_router(_each.router)
