@@ -14,9 +14,9 @@ from headway.domain.errors import VersionNotFoundError
 from headway_api.airflow.accepted import JSON, TEXT, preferred
 from headway_api.airflow.named import DagId, dag_of
 from headway_api.auth.caller import AnyCaller
-from headway_api.http.documented import USUAL, errors
+from headway_api.http.documented import errors
 
-router = APIRouter(prefix="/api/v2", tags=["versions"], responses=USUAL)
+router = APIRouter(tags=["versions"])
 
 _TEXT: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {TEXT: {"schema": {"type": "string"}}}}

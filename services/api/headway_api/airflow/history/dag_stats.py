@@ -11,9 +11,8 @@ from headway.db.reads.pages.dag_pages import DagStats
 from headway.db.reads.pages.paging import MOST_ROWS
 from headway.domain.states import RunState
 from headway_api.auth.caller import AnyCaller
-from headway_api.http.documented import USUAL
 
-router = APIRouter(prefix="/api/v2", tags=["dags"], responses=USUAL)
+router = APIRouter(tags=["dags"])
 
 
 class StateCount(BaseModel):

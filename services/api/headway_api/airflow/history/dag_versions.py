@@ -15,9 +15,9 @@ from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
 from headway_api.airflow.versions_shown import ShownVersion
 from headway_api.auth.caller import AnyCaller
-from headway_api.http.documented import USUAL, errors
+from headway_api.http.documented import errors
 
-router = APIRouter(prefix="/api/v2/dags/{dag_id}", tags=["versions"], responses=USUAL)
+router = APIRouter(prefix="/dags/{dag_id}", tags=["versions"])
 
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 _ORDERS: Final = dict.fromkeys(("id", "version_number"))
@@ -26,7 +26,7 @@ _ORDERS: Final = dict.fromkeys(("id", "version_number"))
 class VersionQuery(OffsetQuery):
     """Which versions are wanted; `bundle_version` is a commit."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     version_number: int | None = Field(None, ge=1, le=2**31 - 1)
     bundle_name: str | None = None
     bundle_version: str | None = None

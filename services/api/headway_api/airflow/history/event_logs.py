@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Final, Self
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from headway.db.reads.pages import event_pages
@@ -17,9 +17,9 @@ from headway_api.airflow.filters import Instant, like
 from headway_api.airflow.listing import OffsetQuery, shown
 from headway_api.airflow.ordering import known, ordering
 from headway_api.auth.caller import AnyCaller
-from headway_api.http.documented import USUAL, errors
+from headway_api.http.documented import errors
 
-router = APIRouter(prefix="/api/v2", tags=["journal"], responses=USUAL)
+router = APIRouter(tags=["journal"])
 
 _ORDERS: Final = dict.fromkeys(("id", "event_log_id", "when", "dttm"))
 
@@ -27,7 +27,7 @@ _ORDERS: Final = dict.fromkeys(("id", "event_log_id", "when", "dttm"))
 class EventLogQuery(OffsetQuery):
     """Which entries of the journal are wanted: `after` is included, `before` is not."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     dag_id: str | None = None
     task_id: str | None = None
     run_id: str | None = None

@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Annotated, Final, Literal, Self
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from headway.db.reads.dag_file_views import ImportProblem
@@ -18,9 +18,9 @@ from headway_api.airflow.listing import OffsetQuery
 from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller, Caller
-from headway_api.http.documented import USUAL, errors
+from headway_api.http.documented import errors
 
-router = APIRouter(prefix="/api/v2", tags=["files"], responses=USUAL)
+router = APIRouter(tags=["files"])
 
 VARYING: Final = "runtime varying value"
 _ORDERS: Final = dict.fromkeys(("filename", "bundle_name", "id", "import_error_id"))
@@ -32,7 +32,7 @@ _NUMBER_BITS: Final = 53
 class ImportErrorQuery(OffsetQuery):
     """Of which DAG files import errors are wanted; `filename` is the path within the bundle."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     filename: str | None = None
     filename_pattern: str | None = None
     filename_prefix_pattern: str | None = None
@@ -79,7 +79,7 @@ class ImportErrorCollectionResponse(BaseModel):
 class WarningQuery(OffsetQuery):
     """Of which DAG warnings are wanted; `runtime varying value` is the one type there is."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     dag_id: str | None = None
     warning_type: Literal["asset conflict", "non-existent pool", "runtime varying value"] | None = (
         None
@@ -102,7 +102,9 @@ class DagWarningResponse(BaseModel):
     @classmethod
     def of(cls, it: DagWarning) -> Self:
         """Return the warning as it is shown."""
-        return cls(dag_id=it.dag_id, dag_display_name=it.dag_id, message=it.warning, timestamp=it.at)
+        return cls(
+            dag_id=it.dag_id, dag_display_name=it.dag_id, message=it.warning, timestamp=it.at
+        )
 
 
 class DagWarningCollectionResponse(BaseModel):

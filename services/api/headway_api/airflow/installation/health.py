@@ -14,9 +14,8 @@ from headway.db.reads.process_views import ProcessView
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.caller import AnyCaller
-from headway_api.http.documented import USUAL
 
-router = APIRouter(prefix="/api/v2", tags=["installation"], responses=USUAL)
+router = APIRouter(tags=["installation"])
 
 Status: TypeAlias = Literal["healthy", "unhealthy"]
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
 from headway.db.reads.pages import process_pages
@@ -16,10 +16,9 @@ from headway_api.airflow.listing import OffsetQuery
 from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
-from headway_api.http.documented import USUAL
 from headway_api.http.refusals import RoleError
 
-router = APIRouter(prefix="/api/v2", tags=["installation"], responses=USUAL)
+router = APIRouter(tags=["installation"])
 
 JobState: TypeAlias = Literal["running", "ended"]
 
@@ -39,7 +38,7 @@ _ORDERS: Final = dict.fromkeys(("id", "start_date"))
 class JobQuery(OffsetQuery):
     """Which processes are wanted.  `is_alive` wants those that have not ended."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     is_alive: bool | None = None
     job_state: JobState | None = None
     job_type: str | None = None

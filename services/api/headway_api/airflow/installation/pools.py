@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 from sqlalchemy import Connection
 
 from headway.actions.installation import pools
@@ -25,9 +26,9 @@ from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
-from headway_api.http.documented import USUAL, errors
+from headway_api.http.documented import errors
 
-router = APIRouter(prefix="/api/v2", tags=["pools"], responses=USUAL)
+router = APIRouter(tags=["pools"])
 
 PoolName = Annotated[str, Path(max_length=256)]
 
@@ -37,7 +38,7 @@ _ORDERS: Final = dict.fromkeys(("name", "pool", "id"))
 class PoolQuery(OffsetQuery):
     """Which pools are wanted."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     pool_name_pattern: str | None = None
     pool_name_prefix_pattern: str | None = None
 
@@ -93,7 +94,7 @@ def post_pool(
 
 
 @router.patch("/pools/{pool_name:path}", response_model=PoolResponse, responses=errors(404))
-def patch_pool(  # noqa: PLR0913, PLR0917 - what a request gives
+def patch_pool(
     caller: AnyCaller,
     request: Request,
     pool_name: PoolName,

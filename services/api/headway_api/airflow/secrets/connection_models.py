@@ -20,7 +20,7 @@ class ConnectionResponse(BaseModel):
     description: str | None
     host: str = HIDDEN
     login: str = HIDDEN
-    schema_: str = Field(HIDDEN, serialization_alias="schema")
+    schema_: str = Field(default=HIDDEN, serialization_alias="schema")
     port: None = None
     password: str = HIDDEN
     extra: str = HIDDEN
@@ -29,9 +29,7 @@ class ConnectionResponse(BaseModel):
     @classmethod
     def of(cls, row: SecretView) -> Self:
         """Return the connection as it is shown."""
-        return cls(
-            connection_id=row.name, conn_type=row.type or "", description=row.description
-        )
+        return cls(connection_id=row.name, conn_type=row.type or "", description=row.description)
 
 
 class ConnectionCollectionResponse(BaseModel):

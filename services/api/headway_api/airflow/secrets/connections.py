@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import Field
 from sqlalchemy import Connection as Transaction
 
 from headway.actions.installation import secrets
@@ -23,9 +24,9 @@ from headway_api.airflow.secrets.hidden import HIDDEN, one, refuse_hidden, store
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
-from headway_api.http.documented import USUAL, errors
+from headway_api.http.documented import errors
 
-router = APIRouter(prefix="/api/v2", tags=["connections"], responses=USUAL)
+router = APIRouter(tags=["connections"])
 
 KIND: Final = SecretKind.CONNECTION
 Id = Annotated[str, Path(max_length=250)]
@@ -36,7 +37,7 @@ _UNUSED: Final = ("team_name",)
 class ConnectionQuery(OffsetQuery):
     """Which connections are wanted."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     connection_id_pattern: str | None = None
     connection_id_prefix_pattern: str | None = None
 
@@ -96,7 +97,7 @@ def post_connection(
 @router.patch(
     "/connections/{connection_id}", response_model=ConnectionResponse, responses=errors(404)
 )
-def patch_connection(  # noqa: PLR0913, PLR0917 - what a request gives
+def patch_connection(
     caller: AnyCaller,
     request: Request,
     connection_id: Id,

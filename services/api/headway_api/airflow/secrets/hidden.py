@@ -15,15 +15,15 @@ HIDDEN: Final = "*** (hidden: the API shows no values of connections and variabl
 """What a field has instead of what is stored, whether anything is stored or not."""
 
 
-def stored(conn: Connection, asked: Asked, kind: SecretKind, like: str | None) -> ListPage[SecretView]:
+def stored(
+    conn: Connection, asked: Asked, kind: SecretKind, like: str | None
+) -> ListPage[SecretView]:
     """Return a page of what is stored of that kind; what is only granted is left out."""
     page = secret_pages.page(conn, asked, kind, like)
     return ListPage([row for row in page.rows if row.type is not None], page.following)
 
 
-def one(
-    conn: Connection, bundles: Sequence[str] | None, kind: SecretKind, name: str
-) -> SecretView:
+def one(conn: Connection, bundles: Sequence[str] | None, kind: SecretKind, name: str) -> SecretView:
     """Return what is stored under that name; SecretNotFoundError if nothing is, or it is hidden."""
     rows = stored(conn, Asked(bundles, MOST_ROWS), kind, paging.exactly(name)).rows
     for row in rows:

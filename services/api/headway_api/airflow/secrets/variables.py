@@ -21,9 +21,9 @@ from headway_api.airflow.secrets.hidden import HIDDEN, one, refuse_hidden, store
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
-from headway_api.http.documented import USUAL, errors
+from headway_api.http.documented import errors
 
-router = APIRouter(prefix="/api/v2", tags=["variables"], responses=USUAL)
+router = APIRouter(tags=["variables"])
 
 KIND: Final = SecretKind.VARIABLE
 Key = Annotated[str, Path(max_length=250)]
@@ -33,7 +33,7 @@ _ORDERS: Final = dict.fromkeys(("key", "id"))
 class VariableQuery(OffsetQuery):
     """Which variables are wanted."""
 
-    order_by: list[str] = []
+    order_by: list[str] = Field([])
     variable_key_pattern: str | None = None
     variable_key_prefix_pattern: str | None = None
 
@@ -116,15 +116,11 @@ def post_variable(
         secrets.store(conn, it, keys(), caller.actor, body.description, replace=False)
         return VariableResponse.of(one(conn, caller.bundles, KIND, body.key))
 
-    return changed(
-        caller, request, work, asked=body, status=201, dry_run=dry_run, tell=()
-    )
+    return changed(caller, request, work, asked=body, status=201, dry_run=dry_run, tell=())
 
 
-@router.patch(
-    "/variables/{variable_key}", response_model=VariableResponse, responses=errors(404)
-)
-def patch_variable(  # noqa: PLR0913, PLR0917 - what a request gives
+@router.patch("/variables/{variable_key}", response_model=VariableResponse, responses=errors(404))
+def patch_variable(
     caller: AnyCaller,
     request: Request,
     variable_key: Key,

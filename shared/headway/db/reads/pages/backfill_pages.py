@@ -62,9 +62,7 @@ def page(conn: Connection, asked: Asked, dag_id: str | None = None) -> ListPage[
     return _page(conn, asked, dag_id)
 
 
-def one(
-    conn: Connection, bundles: Sequence[str] | None, number: int
-) -> ListedBackfill | None:
+def one(conn: Connection, bundles: Sequence[str] | None, number: int) -> ListedBackfill | None:
     """Return the backfill of that number; None when there is none."""
     return next(iter(_page(conn, Asked(bundles, 1), number=number).rows), None)
 

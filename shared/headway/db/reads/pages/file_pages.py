@@ -107,9 +107,7 @@ def warnings(
     return _page(conn, WARNINGS, "warnings", asked, wanted)
 
 
-def dag_warnings(
-    conn: Connection, asked: Asked, dag_id: str | None = None
-) -> ListPage[DagWarning]:
+def dag_warnings(conn: Connection, asked: Asked, dag_id: str | None = None) -> ListPage[DagWarning]:
     """Return a page of the warnings of files, each once for each DAG of its file, by DAG."""
     listing = PagedList("DAG warnings", (str,), "dag", asked.descending, {"dag_id": dag_id})
     (last,) = listing.key(asked.cursor) or (None,)
