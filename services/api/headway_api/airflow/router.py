@@ -15,17 +15,25 @@ from headway_api.airflow.history import (
     file_problems,
 )
 from headway_api.airflow.installation import health, jobs, pools
+from headway_api.airflow.instances import clearing, dependencies, marking
+from headway_api.airflow.instances import details as instance_details
+from headway_api.airflow.instances import listing as instance_listing
 from headway_api.airflow.results import logs, xcoms
+from headway_api.airflow.runs import changes as run_changes
+from headway_api.airflow.runs import listing as run_listing
+from headway_api.airflow.runs import triggering, waiting
 from headway_api.airflow.secrets import connections, variables
+from headway_api.airflow.tasks import routes as task_routes
 from headway_api.http.documented import USUAL
 
 router = APIRouter(prefix="/api/v2", responses=USUAL)
 # Refusals come first: another path might take a word of theirs for a name.
-router.include_router(refused.router)
-for _each in (dag_listing, dag_details, dag_changes):
-    router.include_router(_each.router)
 for _each in (
+    refused,
+    *(dag_listing, dag_details, dag_changes),
+    *(run_listing, triggering, waiting, run_changes),
+    *(task_routes, instance_listing, instance_details, dependencies, marking, clearing),
+    *(logs, xcoms, event_logs, dag_versions, dag_sources, dag_stats, file_problems),
     *(health, jobs, pools, variables, connections, backfills),
-    *(event_logs, dag_versions, dag_sources, dag_stats, file_problems, logs, xcoms),
 ):
     router.include_router(_each.router)

@@ -35,6 +35,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(DBAPIError, _of_database)
     app.add_exception_handler(NoConnectionLeft, _busy)
+    app.add_exception_handler(ValueError, _of_value)
     app.add_exception_handler(Exception, _unknown)
 
 
@@ -65,6 +66,14 @@ def _malformed(request: Request, error: Exception) -> Response:
     ]
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return problem(request, status, details, code="invalid_request")
+
+
+def _of_value(request: Request, error: Exception) -> Response:
+    """Refuse text that the database cannot hold; any other such error is a fault."""
+    if not isinstance(error, UnicodeEncodeError) and "NUL" not in str(error):
+        return _unknown(request, error)
+    detail = "The request has text with a null character, or with half of a surrogate pair."
+    return problem(request, HTTPStatus.UNPROCESSABLE_ENTITY, detail, code="invalid_request")
 
 
 def _of_http(request: Request, error: Exception) -> Response:

@@ -13,6 +13,7 @@ from airflow_client.client.api.dag_warning_api import DagWarningApi
 from airflow_client.client.api.event_log_api import EventLogApi
 from airflow_client.client.api.import_error_api import ImportErrorApi
 from airflow_client.client.exceptions import ApiException
+from airflow_client.client.models.dag_warning_type import DagWarningType
 from sqlalchemy import Engine, text
 from starlette.testclient import TestClient
 from tests.integration.api.conftest import Airflow
@@ -186,7 +187,7 @@ def test_warnings_are_listed_by_dag(airflow_client: ApiClient, viewer: ApiClient
     assert [it.dag_id for it in found.dag_warnings] == ["etl", "hidden"]
     assert found.dag_warnings[0].message == "It varies."
     of_one = DagWarningApi(airflow_client).list_dag_warnings(dag_id="hidden")
-    of_type = DagWarningApi(airflow_client).list_dag_warnings(warning_type="asset conflict")
+    of_type = DagWarningApi(airflow_client).list_dag_warnings(warning_type=DagWarningType.ASSET_CONFLICT)
     assert (of_one.total_entries, of_type.total_entries) == (1, 0)
     assert [it.dag_id for it in DagWarningApi(viewer).list_dag_warnings().dag_warnings] == ["etl"]
 
