@@ -15,6 +15,7 @@ from headway.domain.errors import HeadwayError
 from headway.runtime.daemon.loop import cause_of
 from headway_api.http.problems import of_error, problem
 from headway_api.http.refusals import (
+    NotInHeadwayError,
     NotSignedInError,
     ProviderError,
     RoleError,
@@ -54,6 +55,8 @@ def _known(request: Request, error: Exception) -> Response:
             return problem(request, HTTPStatus.BAD_GATEWAY, str(error), code=error.code)
         case RoleError():
             return problem(request, HTTPStatus.FORBIDDEN, str(error), code=error.code)
+        case NotInHeadwayError():
+            return problem(request, HTTPStatus.NOT_IMPLEMENTED, str(error), code=error.code)
     assert isinstance(error, HeadwayError)
     return of_error(request, error)
 

@@ -25,6 +25,12 @@ class TooManyTriesError(HeadwayError):
         self.seconds = seconds
 
 
+class NotInHeadwayError(HeadwayError):
+    """An operation of Airflow's API that Headway does not have."""
+
+    code = "not_in_headway"
+
+
 class RoleError(RefusalError):
     """The account's role may not do that."""
 
