@@ -14,6 +14,7 @@ from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
+from headway_api.native import routes as native_routes
 
 DESCRIPTION: Final = (
     "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "
@@ -40,6 +41,7 @@ def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
     app.state.database, app.state.settings = database, given
     errors.install(app)
     app.include_router(auth_routes.router)
+    app.include_router(native_routes.router)
     return app
 
 
