@@ -25,7 +25,8 @@ ROWS = """
     SELECT id, 'within ' || n, now() FROM dag_run CROSS JOIN generate_series(1, 3) AS n;
     INSERT INTO notifier (hash, definition) VALUES ('x', '{"connection": "mail"}');
     INSERT INTO notification (dag_run_id, notifier, event, due_at)
-    SELECT id, 'x', 'failure', now() FROM dag_run CROSS JOIN generate_series(1, 3)
+    SELECT run.id, 'x', event, now() FROM dag_run AS run
+     CROSS JOIN unnest(ARRAY['failure', 'retry']) AS event
 """
 LISTS = ("callbacks", "notifications", "deadlines", "spark/cost", "queue")
 
