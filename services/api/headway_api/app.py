@@ -18,6 +18,7 @@ from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
+from headway_api.native import routes as native_routes
 
 DESCRIPTION: Final = (
     "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "
@@ -47,6 +48,7 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     app.include_router(airflow_router)
     if oidc is not None and oidc.issuer is not None:
         _add_oidc(app, oidc)
+    app.include_router(native_routes.router)
     return app
 
 
