@@ -14,6 +14,8 @@ from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
+from headway_api.live import routes as live_routes
+from headway_api.live.hub import LiveHub
 
 DESCRIPTION: Final = (
     "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "
@@ -27,8 +29,13 @@ def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = given.threads
-        yield
+        live.begin()
+        try:
+            yield
+        finally:
+            live.close()
 
+    live = LiveHub(database, given)
     app = FastAPI(
         title="Headway",
         version=__version__,
@@ -37,9 +44,10 @@ def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.database, app.state.settings = database, given
+    app.state.database, app.state.settings, app.state.live = database, given, live
     errors.install(app)
     app.include_router(auth_routes.router)
+    app.include_router(live_routes.router)
     return app
 
 

@@ -17,6 +17,7 @@ from headway_api.http.problems import of_error, problem
 from headway_api.http.refusals import (
     NotSignedInError,
     RoleError,
+    TooManyStreamsError,
     TooManyTriesError,
     WrongPasswordError,
 )
@@ -47,6 +48,9 @@ def _known(request: Request, error: Exception) -> Response:
             after = {"Retry-After": str(error.seconds)}
             status = HTTPStatus.TOO_MANY_REQUESTS
             return problem(request, status, str(error), code=error.code, headers=after)
+        case TooManyStreamsError():
+            status = HTTPStatus.TOO_MANY_REQUESTS
+            return problem(request, status, str(error), code=error.code, headers=_AGAIN)
         case RoleError():
             return problem(request, HTTPStatus.FORBIDDEN, str(error), code=error.code)
     assert isinstance(error, HeadwayError)

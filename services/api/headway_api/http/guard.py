@@ -56,9 +56,7 @@ class RequestGuard:
         answer = problem(Request(scope), status, detail)
         await answer(scope, receive, send_with_headers)
 
-    def _refusal(
-        self, headers: Headers, method: str, path: str
-    ) -> tuple[HTTPStatus, str] | None:
+    def _refusal(self, headers: Headers, method: str, path: str) -> tuple[HTTPStatus, str] | None:
         host = headers.get("host", "")
         if not is_allowed(host, self.allowed_hosts):
             return HTTPStatus.MISDIRECTED_REQUEST, (

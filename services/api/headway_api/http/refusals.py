@@ -29,3 +29,9 @@ class RoleError(RefusalError):
     """The account's role may not do that."""
 
     code = "role_refused"
+
+
+class TooManyStreamsError(HeadwayError):
+    """The account, or the process, has as many streams open as it may have."""
+
+    code = "too_many_streams"
