@@ -59,21 +59,22 @@ class LiveHub:
         self._check_due = 0.0
         self._noticed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = Thread(target=self._run, name="live", daemon=True)
+        self._thread: Thread | None = None
 
     def begin(self) -> None:
         """Begin to look, for streams of the event loop that runs."""
-        self._loop = asyncio.get_running_loop()
-        self._thread.start()
+        if self._thread is None:
+            self._bell, self._loop = Bell(), asyncio.get_running_loop()
+            self._thread = Thread(target=self._run, name="live", daemon=True)
+            self._thread.start()
 
     def close(self) -> None:
-        """End every stream, and the thread; no stream is opened from now on."""
-        if self._bell.stopped.is_set():
-            return
-        self._bell.stop()
-        self._on_loop(self._end_all, EndReason.STOPPING)
-        if self._thread.ident is not None:
-            self._thread.join()
+        """End every stream, and the thread; until it begins again no stream is opened."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._bell.stop()
+            self._on_loop(self._end_all, EndReason.STOPPING)
+            thread.join()
 
     def ring(self) -> None:
         """Have what is watched looked at soon."""
@@ -191,7 +192,7 @@ class LiveHub:
 
     def _check_room(self, name: str) -> None:
         own = sum(stream.holder.account.name == name for stream in self._streams)
-        if self._bell.stopped.is_set() or self._loop is None:
+        if self._thread is None:
             raise TooManyStreamsError("This process is stopping, or has not begun; try again.")
         if own >= self._given.streams_per_account:
             raise TooManyStreamsError(

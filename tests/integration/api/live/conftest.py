@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,11 +27,8 @@ class LiveApi:
     statements: Counter[str] = field(default_factory=Counter)
 
     def open(self, token: str, *topics: str, **headers: str) -> LiveClient:
-        """Open a stream."""
-        connection = connect(self.port, token, *topics, **headers)
-        response = connection.getresponse()
-        assert response.status == 200, response.read()
-        client = LiveClient(connection, response)
+        """Open a stream; without a token, by what the headers say."""
+        client = LiveClient.opened(connect(self.port, token or None, *topics, **headers))
         self.closing.callback(client.close)
         return client
 
@@ -51,10 +48,17 @@ class LiveApi:
         self.closing.callback(event.remove, engine, "before_cursor_execute", counted)
 
 
-@pytest.fixture
-def live(api: Api) -> Iterator[LiveApi]:
+@contextmanager
+def on_a_port(api: Api) -> Iterator[LiveApi]:
+    """Serve that API as its service does, for as long as the block lasts."""
     hub: LiveHub = api.app.state.live
     with ExitStack() as ending:
         port = ending.enter_context(serving(guarded(api.app, api.settings), api.settings))
         ending.enter_context(closing(hub))
         yield LiveApi(api, port, hub, ending)
+
+
+@pytest.fixture
+def live(api: Api) -> Iterator[LiveApi]:
+    with on_a_port(api) as served:
+        yield served

@@ -29,6 +29,13 @@ class LiveClient:
     has: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     number: str = ""
 
+    @classmethod
+    def opened(cls, connection: HTTPConnection) -> "LiveClient":
+        """Return the stream that was asked for on this connection."""
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        return cls(connection, response)
+
     def next(self) -> LiveEvent:
         """Return the next event, and apply it; EOFError at the end of the stream."""
         found: dict[str, str] = {}

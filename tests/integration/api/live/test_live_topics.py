@@ -24,7 +24,7 @@ def test_a_run_is_told_as_a_whole_and_then_by_what_changes(live: LiveApi) -> Non
     assert first.name == "snapshot"
     assert first.data["topic"] == topic
     assert first.data["entries"]["run"]["state"] == "running"
-    assert {name for name in first.data["entries"]} == {"run", "task/a", "task/b"}
+    assert set(first.data["entries"]) == {"run", "task/a", "task/b"}
     assert first.data["entries"]["task/b"]["state"] == "queued"
     assert second.name == "change"
     assert list(second.data["changed"]) == [f"task/{claimed[0].task_id}"]
@@ -218,18 +218,20 @@ def test_what_a_client_has_is_what_is_there_after_many_changes(live: LiveApi) ->
         live.hub.ring()
 
     client.until(
-        lambda: len(client.has) == 2
-        and all(
-            entry["state"] == TaskState.SUCCESS
-            for name, entry in (client.has[run] or {}).items()
-            if name.startswith("task/")
+        lambda: (
+            len(client.has) == 2
+            and all(
+                entry["state"] == TaskState.SUCCESS
+                for name, entry in (client.has[run] or {}).items()
+                if name.startswith("task/")
+            )
+            and {
+                value
+                for name, value in (client.has["dag:etl"] or {}).items()
+                if name.startswith("cell/")
+            }
+            == {"success"}
         )
-        and set(
-            value
-            for name, value in (client.has["dag:etl"] or {}).items()
-            if name.startswith("cell/")
-        )
-        == {"success"}
     )
     whole = live.open(live.api.token("bob"), run, "dag:etl")
     whole.until(lambda: len(whole.has) == 2)

@@ -64,8 +64,6 @@ def test_snapshots_that_differ_have_different_digests(
 
 
 def test_a_digest_tells_a_name_from_its_value() -> None:
-    digests = {
-        differences.digest(each) for each in ({"a": "bc"}, {"ab": "c"}, {"a": "b", "c": ""})
-    }
+    digests = {differences.digest(each) for each in ({"a": "bc"}, {"ab": "c"}, {"a": "b", "c": ""})}
 
     assert len(digests) == 3

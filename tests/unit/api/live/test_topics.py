@@ -54,7 +54,7 @@ def test_a_topic_is_its_kind_and_its_names(text: str, topic: Topic) -> None:
     ],
 )
 def test_what_is_no_topic_is_refused_with_all_forms_or_the_number(text: str) -> None:
-    with pytest.raises(RequestError, match="the topics are|is no number of a"):
+    with pytest.raises(RequestError, match=r"the topics are|is no number of a"):
         topics.parse(text)
 
 
