@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from headway import __version__
 from headway.runtime.settings.api import ApiSettings
+from headway_api.airflow.router import router as airflow_router
 from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
@@ -47,6 +48,7 @@ def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
     app.state.database, app.state.settings, app.state.live = database, given, live
     errors.install(app)
     app.include_router(auth_routes.router)
+    app.include_router(airflow_router)
     app.include_router(live_routes.router)
     return app
 

@@ -23,7 +23,7 @@ _OWN_BY_TLS, _OWN = COOKIES
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Login(BaseModel):
+class PasswordLogin(BaseModel):
     """The name and the password of an account."""
 
     model_config = ConfigDict(extra="forbid")
@@ -55,19 +55,19 @@ class WhoAmI(BaseModel):
 
 
 @router.post("/token", status_code=201)
-def create_token(login: Login, request: Request) -> ShortToken:
+def create_token(login: PasswordLogin, request: Request) -> ShortToken:
     """Return a token for the name and the password of an account, as Airflow does."""
     return _short_token(login, request)
 
 
 @router.post("/token/cli", status_code=201)
-def create_token_for_commands(login: Login, request: Request) -> ShortToken:
+def create_token_for_commands(login: PasswordLogin, request: Request) -> ShortToken:
     """Return a token for the name and the password of an account; Airflow's commands call it."""
     return _short_token(login, request)
 
 
 @router.post("/session")
-def begin_session(login: Login, request: Request, response: Response) -> WhoAmI:
+def begin_session(login: PasswordLogin, request: Request, response: Response) -> WhoAmI:
     """Sign a browser in by the name and the password of an account."""
     account = _signed_in(login, request)
     database: ApiDatabase = request.app.state.database
@@ -112,7 +112,7 @@ def show_me(caller: AnyCaller) -> WhoAmI:
     return _who(caller.account)
 
 
-def _short_token(login: Login, request: Request) -> ShortToken:
+def _short_token(login: PasswordLogin, request: Request) -> ShortToken:
     account = _signed_in(login, request)
     database: ApiDatabase = request.app.state.database
     given: ApiSettings = request.app.state.settings
@@ -123,7 +123,7 @@ def _short_token(login: Login, request: Request) -> ShortToken:
     return ShortToken(access_token=created.secret)
 
 
-def _signed_in(login: Login, request: Request) -> Account:
+def _signed_in(login: PasswordLogin, request: Request) -> Account:
     address = "unknown" if request.client is None else request.client.host
     database: ApiDatabase = request.app.state.database
     shown = LoginTry(login.username, address, login.password)

@@ -14,7 +14,7 @@ from headway_api.http.problems import PROBLEM
 Documented: TypeAlias = dict[int | str, dict[str, Any]]
 
 
-class Problem(BaseModel):
+class ProblemBody(BaseModel):
     """What has gone wrong (RFC 9457).
 
     `detail` is a sentence; of a malformed request (422) it is a list of what is malformed, where.
@@ -49,9 +49,9 @@ def errors(*statuses: int) -> Documented:
     """Return, for `responses=` of a route, what it means that it answers with these statuses."""
     return {
         status: {
-            "model": Problem,
+            "model": ProblemBody,
             "description": f"{HTTPStatus(status).phrase}. {_MEANINGS[status]}",
-            "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}},
         }
         for status in statuses
     }

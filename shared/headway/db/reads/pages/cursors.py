@@ -3,7 +3,7 @@
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Final, TypeAlias, cast
@@ -57,6 +57,10 @@ class PagedList:
     def following(self, key: Key | None) -> str | None:
         """Return the cursor of the rows that follow this key; None where none follow."""
         return None if key is None else self.cursor(key)
+
+    def preceding(self, keys: Sequence[Key]) -> str | None:
+        """Return the cursor of the rows before the first of these, of the list in reverse."""
+        return replace(self, descending=not self.descending).cursor(keys[0]) if keys else None
 
     def _digest(self) -> bytes:
         filters = sorted((name, _plain(value)) for name, value in self.filters.items())

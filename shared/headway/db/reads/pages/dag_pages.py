@@ -27,7 +27,8 @@ PAGE = text("""
            (SELECT count(*) FROM dag_run
              WHERE dag_run.dag_id = dag.dag_id AND state = 'running') AS running,
            it.place, it.last_run_id, it.last_run_state, it.last_run_date, version.commit,
-           version.created_at AS version_created_at, file.parsed_at, file.seconds AS parse_seconds,
+           version.created_at AS version_created_at, version.id AS version_id,
+           version.fingerprint, file.parsed_at, file.seconds AS parse_seconds,
            EXISTS (SELECT FROM import_error AS error
                     WHERE error.bundle = dag.bundle
                       AND error.relative_path = dag.relative_path) AS import_error
@@ -54,6 +55,7 @@ PAGE = text("""
                      WHERE (CAST(:bundles AS text[]) IS NULL
                             OR dag.bundle = ANY (CAST(:bundles AS text[])))
                        AND (CAST(:bundle AS text) IS NULL OR dag.bundle = :bundle)
+                       AND (CAST(:dag_id AS text) IS NULL OR dag.dag_id = :dag_id)
                        AND (CAST(:dag_id_like AS text) IS NULL OR dag.dag_id ILIKE :dag_id_like)
                        AND (CAST(:any_tag AS text[]) IS NULL
                             OR dag.tags && CAST(:any_tag AS text[]))
@@ -100,6 +102,7 @@ TOTAL = text("""
              WHERE (CAST(:bundles AS text[]) IS NULL
                     OR dag.bundle = ANY (CAST(:bundles AS text[])))
                AND (CAST(:bundle AS text) IS NULL OR dag.bundle = :bundle)
+               AND (CAST(:dag_id AS text) IS NULL OR dag.dag_id = :dag_id)
                AND (CAST(:dag_id_like AS text) IS NULL OR dag.dag_id ILIKE :dag_id_like)
                AND (CAST(:any_tag AS text[]) IS NULL OR dag.tags && CAST(:any_tag AS text[]))
                AND (CAST(:all_tags AS text[]) IS NULL OR dag.tags @> CAST(:all_tags AS text[]))
@@ -164,6 +167,7 @@ class DagFilter:
     has none.
     """
 
+    dag_id: str | None = None
     dag_id_like: str | None = None
     bundle: str | None = None
     any_tag: Sequence[str] | None = None
@@ -179,9 +183,9 @@ class ListedDagRow:
     """A DAG with its last run, its file, and its version in force.
 
     The last run is the one of the latest date; its fields are None when the DAG has no run.
-    `commit` and `version_created_at` are of the version in force, None before the first one;
-    `commit` is None for a plain folder as well.  `parsed_at` and `parse_seconds` are of the last
-    parse of its file, None when the file is gone.
+    `commit`, `version_created_at`, `version_id` and `fingerprint` are of the version in force,
+    None before the first one; `commit` is None for a plain folder as well.  `parsed_at` and
+    `parse_seconds` are of the last parse of its file, None when the file is gone.
     """
 
     dag: DagView
@@ -190,6 +194,8 @@ class ListedDagRow:
     last_run_date: datetime | None
     commit: str | None
     version_created_at: datetime | None
+    version_id: int | None
+    fingerprint: str | None
     parsed_at: datetime | None
     parse_seconds: float | None
     import_error: bool

@@ -49,10 +49,13 @@ class ListPage(Generic[Row]):
 
     `following` is the cursor of the rows that follow, None at the end of the list.  A page that
     has one may have fewer rows than were asked for, or none: rows that match were too rare.
+    `preceding` is a cursor of the list in reverse: of the rows before the first one, the nearest
+    first.  It is None for a page without rows, and for lists that are read forwards alone.
     """
 
     rows: Sequence[Row]
     following: str | None
+    preceding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

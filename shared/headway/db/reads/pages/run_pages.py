@@ -23,6 +23,8 @@ KEYS = text("""
                    (CAST(:bundles AS text[]) IS NULL
                     OR (SELECT bundle FROM dag WHERE dag.dag_id = run.dag_id)
                        = ANY (CAST(:bundles AS text[])))
+                   AND (CAST(:dag_ids AS text[]) IS NULL
+                        OR dag_id = ANY (CAST(:dag_ids AS text[])))
                    AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
                    AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
                    AND (CAST(:states AS text[]) IS NULL
@@ -76,13 +78,16 @@ ROWS = text("""
     SELECT run.dag_id, run.run_id, run.run_type, run.state, run.interval_start,
            run.interval_end, run.schedule_date, run.run_after, run.started_at, run.ended_at,
            run.conf, version.number AS version, run.backfill_id,
-           run.id, run.version_id, run.created_at, dag.bundle, version.commit, run.timed_out
+           run.id, run.version_id, run.created_at, dag.bundle, version.commit, run.timed_out,
+           version.created_at AS version_created_at
       FROM dag_run AS run
       JOIN dag ON dag.dag_id = run.dag_id
       JOIN dag_version AS version ON version.id = run.version_id
      WHERE run.id = ANY (:ids)
        AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
 """)
+
+NUMBER = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
 
 
 class RunOrder(StrEnum):
@@ -104,6 +109,7 @@ class RunFilter:
     """
 
     dag_id: str | None = None
+    dag_ids: Sequence[str] | None = None
     dag_id_like: str | None = None
     run_id_like: str | None = None
     states: Sequence[RunState] | None = None
@@ -131,6 +137,7 @@ class ListedRun:
     bundle: str
     commit: str | None
     timed_out: bool
+    version_created_at: datetime
 
 
 ANY_RUN: Final = RunFilter()
@@ -146,7 +153,15 @@ def page(
     look = _RunSearch(conn, asked, wanted, order).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit)
     rows = _rows(conn, asked.bundles, [cast(int, key[2]) for key in found.keys])
-    return ListPage(rows, listing.following(found.following))
+    return ListPage(rows, listing.following(found.following), listing.preceding(found.keys))
+
+
+def one(
+    conn: Connection, bundles: Sequence[str] | None, dag_id: str, run_id: str
+) -> ListedRun | None:
+    """Return that run; None when there is none of that name."""
+    found = conn.scalars(NUMBER, {"dag_id": dag_id, "run_id": run_id}).all()
+    return next(iter(_rows(conn, bundles, list(found))), None)
 
 
 def total(
@@ -214,6 +229,7 @@ def _parameters(wanted: RunFilter) -> dict[str, object]:
     }
     return {
         "dag_id": wanted.dag_id,
+        "dag_ids": paging.as_list(wanted.dag_ids),
         "dag_id_like": wanted.dag_id_like,
         "run_id_like": wanted.run_id_like,
         "version": wanted.version,

@@ -8,6 +8,7 @@ from typing import Final, cast
 from sqlalchemy import Connection, text
 
 from headway.db.reads.pages import paging
+from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.db.reads.pages.cursors import Key, PagedList
 from headway.db.reads.pages.paging import ALWAYS, Asked, CappedTotal, ListPage, Looked, TimeRange
 from headway.db.reads.task_views import TaskView
@@ -21,9 +22,15 @@ KEYS = text("""
                    (CAST(:bundles AS text[]) IS NULL
                     OR (SELECT bundle FROM dag WHERE dag.dag_id = task.dag_id)
                        = ANY (CAST(:bundles AS text[])))
+                   AND (CAST(:dag_ids AS text[]) IS NULL
+                        OR dag_id = ANY (CAST(:dag_ids AS text[])))
                    AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
+                   AND (CAST(:run_ids AS text[]) IS NULL
+                        OR run_id = ANY (CAST(:run_ids AS text[])))
                    AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
                    AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
+                   AND (CAST(:task_ids AS text[]) IS NULL
+                        OR task_id = ANY (CAST(:task_ids AS text[])))
                    AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
                    AND (CAST(:states AS text[]) IS NULL
                         OR state = ANY (CAST(:states AS text[])))
@@ -81,18 +88,38 @@ ROWS = text("""
            task.started_at, task.ended_at,
            task.id, task.pool_slots, task.scheduled_at, last.queued_at, process.hostname,
            run.run_after, run.schedule_date, run.version_id, version.number AS version,
-           defined.operator
+           version.created_at AS version_created_at, version.commit, dag.bundle, defined.operator,
+           coalesce(CAST(definition.definition ->> 'retries' AS int), 0) AS retries
       FROM task_instance AS task
       JOIN dag_run AS run ON run.id = task.dag_run_id
       JOIN dag ON dag.dag_id = run.dag_id
       JOIN dag_version AS version ON version.id = run.version_id
       LEFT JOIN dag_task AS defined ON defined.version_id = run.version_id
                                    AND defined.task_id = task.task_id
+      LEFT JOIN task_definition AS definition ON definition.hash = defined.definition_hash
       LEFT JOIN task_attempt AS last ON last.task_instance_id = task.id
                                     AND last.attempt = task.attempt
       LEFT JOIN process ON process.id = last.process_id
      WHERE task.id = ANY (:ids)
        AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+""")
+
+NUMBER = text("""
+    SELECT task.id
+      FROM dag_run AS run
+      JOIN task_instance AS task ON task.dag_run_id = run.id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+       AND task.task_id = :task_id AND task.map_index = :map_index
+""")
+
+STANDINGS = text("""
+    SELECT task.id, task.state, task.attempt, task.map_index, last.phase
+      FROM dag_run AS run
+      JOIN task_instance AS task ON task.dag_run_id = run.id
+      LEFT JOIN task_attempt AS last ON last.task_instance_id = task.id
+                                    AND last.attempt = task.attempt
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+     ORDER BY task.id
 """)
 
 
@@ -106,10 +133,13 @@ class TaskFilter:
     """
 
     dag_id: str | None = None
+    dag_ids: Sequence[str] | None = None
     dag_id_like: str | None = None
     run_id: str | None = None
+    run_ids: Sequence[str] | None = None
     run_id_like: str | None = None
     task_id: str | None = None
+    task_ids: Sequence[str] | None = None
     task_id_like: str | None = None
     states: Sequence[TaskState] | None = None
     pools: Sequence[str] | None = None
@@ -130,7 +160,9 @@ class ListedTask:
 
     `scheduled_at` is when its dependencies were met the last time, `queued_at` when its current or
     last attempt was queued, `hostname` the worker of that attempt; each is None before that.
-    `operator` is None if the run's version no longer has the task.
+    `operator` is None if the run's version no longer has the task; `retries` is 0 then.
+    `commit` is the commit of the bundle at which the version was seen first, None for a plain
+    folder.
     """
 
     id: int
@@ -143,7 +175,11 @@ class ListedTask:
     schedule_date: datetime
     version_id: int
     version: int
+    version_created_at: datetime
+    commit: str | None
+    bundle: str
     operator: str | None
+    retries: int
 
 
 ANY_TASK: Final = TaskFilter()
@@ -153,7 +189,10 @@ _RANGES: Final = {
     "started": "started",
     "ended": "ended",
 }
-_LISTS: Final = ("states", "pools", "queues", "operators", "map_indexes", "attempts")
+_LISTS: Final = (
+    *("dag_ids", "run_ids", "task_ids"),
+    *("states", "pools", "queues", "operators", "map_indexes", "attempts"),
+)
 
 
 def page(conn: Connection, asked: Asked, wanted: TaskFilter = ANY_TASK) -> ListPage[ListedTask]:
@@ -161,8 +200,20 @@ def page(conn: Connection, asked: Asked, wanted: TaskFilter = ANY_TASK) -> ListP
     listing = PagedList("tasks", (int, int), "created", asked.descending, asdict(wanted))
     look = _TaskSearch(conn, asked, wanted).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit)
-    rows = _rows(conn, asked.bundles, [cast(int, key[1]) for key in found.keys])
-    return ListPage(rows, listing.following(found.following))
+    rows = numbered(conn, asked.bundles, [cast(int, key[1]) for key in found.keys])
+    return ListPage(rows, listing.following(found.following), listing.preceding(found.keys))
+
+
+def one(conn: Connection, bundles: Sequence[str] | None, name: InstanceName) -> ListedTask | None:
+    """Return that task instance; None when there is none of that name."""
+    found = conn.scalars(NUMBER, asdict(name)).all()
+    return next(iter(numbered(conn, bundles, list(found))), None)
+
+
+def standings(conn: Connection, dag_id: str, run_id: str) -> dict[int, tuple[object, ...]]:
+    """Return by its number how each task instance of a run stands, to be compared with later."""
+    found = conn.execute(STANDINGS, {"dag_id": dag_id, "run_id": run_id})
+    return {row.id: tuple(row) for row in found}
 
 
 def total(
@@ -212,7 +263,7 @@ def _parameters(wanted: TaskFilter) -> dict[str, object]:
     return found
 
 
-def _rows(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) -> list[ListedTask]:
+def numbered(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) -> list[ListedTask]:
     """Return the task instances of these numbers, in that order, as far as they are there."""
     asked = {"ids": ids, "bundles": paging.as_list(bundles)}
     found = {}

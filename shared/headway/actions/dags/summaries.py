@@ -1,0 +1,72 @@
+"""What lists of DAGs tell of their versions in force, without reading them again each time."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+from sqlalchemy import Connection
+
+from headway.db.core import stored_versions
+from headway.domain.errors import SerializationError, TimetableError
+from headway.serialization import codec
+from headway.timetables import registry
+from headway.timetables.kinds.simple import NullTimetable
+
+MOST_REMEMBERED: Final = 20_000
+"""Summaries that a process remembers: a few hundred bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSummary:
+    """A version of a DAG in brief: its schedule in a few words, and what it has.
+
+    `scheduled` tells whether it has runs of a schedule, `limited` whether the instances of one of
+    its tasks are limited in number.
+    """
+
+    schedule: str
+    scheduled: bool
+    limited: bool
+
+
+_UNREADABLE: Final = VersionSummary("", scheduled=False, limited=False)
+
+_remembered: OrderedDict[str, VersionSummary] = OrderedDict()
+_lock = Lock()
+
+
+def summaries(conn: Connection, versions: Mapping[int, str]) -> dict[int, VersionSummary]:
+    """Return the summaries of these versions, given by number with their fingerprints.
+
+    The fingerprint says all that a version is, so what was read once is never read again.
+    """
+    with _lock:
+        found = {key: _remembered[key] for key in versions.values() if key in _remembered}
+    missing = [number for number, key in versions.items() if key not in found]
+    for number, serialized in stored_versions.load(conn, missing).items() if missing else ():
+        found[versions[number]] = _summary(serialized)
+    with _lock:
+        for key in versions.values():
+            if key in found:
+                _remembered[key] = found[key]
+                _remembered.move_to_end(key)
+        while len(_remembered) > MOST_REMEMBERED:
+            _remembered.popitem(last=False)
+    return {number: found.get(key, _UNREADABLE) for number, key in versions.items()}
+
+
+def _summary(serialized: bytes) -> VersionSummary:
+    try:
+        spec = codec.decode(serialized)
+        timetable = registry.decode(spec.timetable)
+    except (SerializationError, TimetableError):
+        return _UNREADABLE  # of a release that knows more than this one
+    limits = {task.max_active_tis_per_dag for task in spec.tasks}
+    limits |= {task.max_active_tis_per_dagrun for task in spec.tasks}
+    return VersionSummary(
+        timetable.summary,
+        scheduled=not isinstance(timetable, NullTimetable),
+        limited=bool(limits - {None}),
+    )
