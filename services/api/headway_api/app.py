@@ -18,6 +18,8 @@ from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
+from headway_api.live import routes as live_routes
+from headway_api.live.hub import LiveHub
 from headway_api.native import routes as native_routes
 
 DESCRIPTION: Final = (
@@ -32,8 +34,13 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = given.threads
-        yield
+        live.begin()
+        try:
+            yield
+        finally:
+            live.close()
 
+    live = LiveHub(database, given)
     app = FastAPI(
         title="Headway",
         version=__version__,
@@ -42,13 +49,14 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.database, app.state.settings = database, given
+    app.state.database, app.state.settings, app.state.live = database, given, live
     errors.install(app)
     app.include_router(auth_routes.router)
     app.include_router(airflow_router)
     if oidc is not None and oidc.issuer is not None:
         _add_oidc(app, oidc)
     app.include_router(native_routes.router)
+    app.include_router(live_routes.router)
     return app
 
 

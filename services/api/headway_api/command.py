@@ -1,6 +1,7 @@
 """`headway api`: serve the REST API until told to stop."""
 
 import logging
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,7 +10,7 @@ from sqlalchemy import Engine
 from headway.actions.accounts import expiry
 from headway.db.access import registration
 from headway.db.access.registration import Registered
-from headway.db.core import processes
+from headway.db.core import notices, processes
 from headway.db.core.engine import is_transient, with_password
 from headway.runtime.daemon import service
 from headway.runtime.daemon.clock import Clock, SystemClock
@@ -22,6 +23,7 @@ from headway.runtime.settings.oidc import OidcSettings
 from headway_api.app import build, guarded
 from headway_api.auth.database import ApiDatabase, reading
 from headway_api.http.server import serving
+from headway_api.live.hub import LiveHub
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +48,10 @@ def run(database: str) -> int:
         process.show_skew(clock)
         state = ApiDatabase(reading(_reading_url(database), given), process.engine)
         app = build(state, given, configuration.read(OidcSettings))
-        with serving(guarded(app, given), given):
+        live: LiveHub = app.state.live
+        process.listen(dict.fromkeys((notices.SCHEDULER, notices.WORKER, notices.STOP), live.ring))
+        # Streams end before the server waits for its requests to end.
+        with serving(guarded(app, given), given), closing(live):
             job = ApiJob(process, clock, given.heartbeat_interval)
             pace = Pace(idle=given.heartbeat_interval, first=given.heartbeat_interval)
             moved = process.health.moved

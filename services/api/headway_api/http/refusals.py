@@ -41,3 +41,9 @@ class ProviderError(HeadwayError):
     """The OpenID Connect provider cannot be reached, or breaks the protocol."""
 
     code = "provider_unusable"
+
+
+class TooManyStreamsError(HeadwayError):
+    """The account, or the process, has as many streams open as it may have."""
+
+    code = "too_many_streams"
