@@ -18,6 +18,7 @@ from headway.runtime.daemon.loop import Found, Loop, Pace
 from headway.runtime.settings import configuration
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.database import DatabaseSettings
+from headway.runtime.settings.oidc import OidcSettings
 from headway_api.app import build, guarded
 from headway_api.auth.database import ApiDatabase, reading
 from headway_api.http.server import serving
@@ -44,7 +45,7 @@ def run(database: str) -> int:
     ) as process:
         process.show_skew(clock)
         state = ApiDatabase(reading(_reading_url(database), given), process.engine)
-        app = build(state, given)
+        app = build(state, given, configuration.read(OidcSettings))
         with serving(guarded(app, given), given):
             job = ApiJob(process, clock, given.heartbeat_interval)
             pace = Pace(idle=given.heartbeat_interval, first=given.heartbeat_interval)

@@ -98,6 +98,19 @@ def test_another_site_changes_nothing_by_a_browsers_cookie(
         assert browser.delete("/auth/session", headers=headers).status_code == status
 
 
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://evil.example"}]
+)
+def test_another_site_signs_no_browser_in(api: Api, headers: dict[str, str]) -> None:
+    api.account("ann")
+    shown = {"username": "ann", "password": PASSWORD}
+
+    answer = api.client().post("/auth/session", json=shown, headers=headers)
+
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+
+
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "169.254.169.254"])
 def test_a_strange_host_is_refused(api: Api, host: str) -> None:
     answer = api.client().get("/auth/me", headers={"Host": host})

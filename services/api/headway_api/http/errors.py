@@ -15,7 +15,9 @@ from headway.domain.errors import HeadwayError
 from headway.runtime.daemon.loop import cause_of
 from headway_api.http.problems import of_error, problem
 from headway_api.http.refusals import (
+    NotInHeadwayError,
     NotSignedInError,
+    ProviderError,
     RoleError,
     TooManyTriesError,
     WrongPasswordError,
@@ -48,8 +50,13 @@ def _known(request: Request, error: Exception) -> Response:
             after = {"Retry-After": str(error.seconds)}
             status = HTTPStatus.TOO_MANY_REQUESTS
             return problem(request, status, str(error), code=error.code, headers=after)
+        case ProviderError():
+            log.warning("action=sign_in: %s", error)
+            return problem(request, HTTPStatus.BAD_GATEWAY, str(error), code=error.code)
         case RoleError():
             return problem(request, HTTPStatus.FORBIDDEN, str(error), code=error.code)
+        case NotInHeadwayError():
+            return problem(request, HTTPStatus.NOT_IMPLEMENTED, str(error), code=error.code)
     assert isinstance(error, HeadwayError)
     return of_error(request, error)
 

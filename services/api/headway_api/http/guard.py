@@ -15,6 +15,9 @@ from headway_api.http.problems import problem
 COOKIES: Final = ("__Host-headway", "headway")
 """The names of the cookie of a session, with TLS and without."""
 
+SIGN_IN: Final = "/auth/session"
+"""Where a browser is given its cookie."""
+
 _EVERYWHERE: Final = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -45,7 +48,7 @@ class RequestGuard:
                     headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        why = self._refusal(Headers(scope=scope), scope["method"])
+        why = self._refusal(Headers(scope=scope), scope["method"], scope["path"])
         if why is None:
             await self.app(scope, receive, send_with_headers)
             return
@@ -53,7 +56,7 @@ class RequestGuard:
         answer = problem(Request(scope), status, detail)
         await answer(scope, receive, send_with_headers)
 
-    def _refusal(self, headers: Headers, method: str) -> tuple[HTTPStatus, str] | None:
+    def _refusal(self, headers: Headers, method: str, path: str) -> tuple[HTTPStatus, str] | None:
         host = headers.get("host", "")
         if not is_allowed(host, self.allowed_hosts):
             return HTTPStatus.MISDIRECTED_REQUEST, (
@@ -63,6 +66,8 @@ class RequestGuard:
         cookie = headers.get("cookie", "")
         by_cookie = "authorization" not in headers and any(f"{name}=" in cookie for name in COOKIES)
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-        if not may_change(method, host, site, origin, by_cookie=by_cookie):
+        # Another site must not sign a browser in either, as an account that it chooses.
+        signs_in = path.startswith(SIGN_IN) and (site is not None or origin is not None)
+        if not may_change(method, host, site, origin, by_cookie=by_cookie or signs_in):
             return HTTPStatus.FORBIDDEN, "Another site sent this request; nothing was changed."
         return None

@@ -34,12 +34,17 @@ CLOSE = text("DELETE FROM api_session WHERE id_hash = :id_hash RETURNING account
 CLOSE_ALL = text("DELETE FROM api_session WHERE account = :account")
 
 DELETE_EXPIRED = text("""
+    WITH expired AS MATERIALIZED (
+        SELECT id_hash
+          FROM api_session
+         WHERE expires_at < now()
+         ORDER BY expires_at
+         LIMIT :most
+           FOR UPDATE SKIP LOCKED
+    )
     DELETE FROM api_session
-     WHERE id_hash IN (SELECT id_hash FROM api_session
-                        WHERE expires_at < now()
-                        ORDER BY expires_at
-                        LIMIT :most
-                          FOR UPDATE SKIP LOCKED)
+     USING expired
+     WHERE api_session.id_hash = expired.id_hash
 """)
 
 

@@ -46,13 +46,17 @@ REVOKE_UNNAMED = text("""
 
 # A token with a name is listed for a month after its end.
 DELETE_EXPIRED = text("""
+    WITH expired AS MATERIALIZED (
+        SELECT id
+          FROM api_token
+         WHERE least(expires_at, revoked_at)
+               < now() - CASE WHEN name IS NULL THEN interval '0' ELSE interval '30 days' END
+         LIMIT :most
+           FOR UPDATE SKIP LOCKED
+    )
     DELETE FROM api_token
-     WHERE id IN (SELECT id FROM api_token
-                   WHERE least(expires_at, revoked_at)
-                         < now() - CASE WHEN name IS NULL THEN interval '0'
-                                        ELSE interval '30 days' END
-                   LIMIT :most
-                     FOR UPDATE SKIP LOCKED)
+     USING expired
+     WHERE api_token.id = expired.id
 """)
 
 

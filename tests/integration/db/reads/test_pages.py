@@ -28,7 +28,7 @@ from headway.db.reads.pages.task_pages import TaskFilter
 from headway.db.reads.pages.xcom_pages import XComName
 from headway.domain.states import RunState, TaskState
 from headway.domain.variable import SecretKind
-from headway.testing.data import bulk_history, seed
+from headway.testing.data import bulk_history, forced, seed
 
 Read = Callable[[Connection, Asked], ListPage[Any]]
 RUNS = 7
@@ -36,6 +36,7 @@ OF_IDLE = text("""
     SELECT run_id FROM dag_run WHERE dag_id = 'idle01' AND run_type = 'scheduled' LIMIT 1
 """)
 ROWS = """
+    SET LOCAL session_replication_role = replica;
     INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
                          run_after, version_id)
     SELECT dag_id, 'manual__' || n, 'manual', at, at, at, at, version_id
@@ -84,6 +85,7 @@ READS: dict[str, Read] = {
     "versions": version_pages.page,
     "import errors": file_pages.errors,
     "warnings": file_pages.warnings,
+    "warnings of DAGs": file_pages.dag_warnings,
     "backfills": backfill_pages.page,
     "pools": pool_pages.page,
     "secrets": lambda conn, asked: secret_pages.page(conn, asked, SecretKind.VARIABLE),
@@ -100,6 +102,7 @@ def filled(engine: Engine) -> Engine:
     seed.register(engine)
     bulk_history.add(engine, runs=RUNS)
     with engine.begin() as conn:
+        conn.execute(forced.UNGUARDED)
         for statement in ROWS.split(";\n"):
             if statement.strip():
                 conn.execute(text(statement))
