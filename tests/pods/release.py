@@ -105,6 +105,7 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
                 "dag_dir_list_interval": 5,
             }
         },
+        "api": {"settings": {"heartbeat_interval": 1}},
         "workerDefaults": {"leaseDuration": LEASE, "heartbeatInterval": 1, "dataVolumes": data},
         "workers": [
             {"name": "default", "queues": ["plain"], "replicas": 2, "drainGrace": DRAIN},
