@@ -77,7 +77,7 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
     """Return what of the production values cannot be had here, and shorter leases.
 
     There is no registry, no git server and no object store: images are those built here, DAG files
-    and logs are on volumes.
+    and logs are on volumes.  No Service routes requests to pods of the API, so none waits for that.
     """
     data = [{"name": "shared", "claim": "shared", "path": "/data"}]
     return {
@@ -105,7 +105,7 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
                 "dag_dir_list_interval": 5,
             }
         },
-        "api": {"settings": {"heartbeat_interval": 1}},
+        "api": {"settings": {"heartbeat_interval": 1}, "preStopSleepSeconds": 0},
         "workerDefaults": {"leaseDuration": LEASE, "heartbeatInterval": 1, "dataVolumes": data},
         "workers": [
             {"name": "default", "queues": ["plain"], "replicas": 2, "drainGrace": DRAIN},
