@@ -32,7 +32,7 @@ SECONDS: Final = 50
 KEYS: Final = "secret-keys"
 """The file of the keys that encrypt variables, in the root."""
 
-KINDS: Final = ("parser", "scheduler", "worker", "api")
+KINDS: Final = ("parser", "scheduler", "worker")
 DAGS: Final = frozenset({"short", "retried", "long", "skips"})
 """The DAGs of chaos that need no Spark."""
 

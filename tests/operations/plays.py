@@ -32,7 +32,7 @@ from headway.testing.database import logins
 from headway.testing.time.clock import until
 
 ROOT: Final = Path(__file__).parents[2]
-_LOGINS: Final = dict(zip(KINDS, (Login.PARSER, Login.SCHEDULER, Login.WORKER, Login.API), strict=True))
+_LOGINS: Final = dict(zip(KINDS, (Login.PARSER, Login.SCHEDULER, Login.WORKER), strict=True))
 _LOST: Final = text("SELECT count(*) FROM task_attempt WHERE outcome = 'lost'")
 _ENDED: Final = """
     SELECT coalesce(json_agg(json_build_array(

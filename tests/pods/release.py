@@ -38,8 +38,10 @@ class Release:
     def objects(self, folder: Path, spark_workers: int) -> tuple[Object, ...]:
         """Return what Helm makes of the chart and the production values, as pods can have them."""
         values = folder / "values.yaml"
-        values.write_text(yaml.safe_dump(_own_values(self, spark_workers)))
         chart = self.checkout / "deploy" / "helm" / "headway"
+        known = yaml.safe_load((chart / "values.yaml").read_text())
+        own = _own_values(self, spark_workers)  # an earlier chart does not know all of it
+        values.write_text(yaml.safe_dump({name: its for name, its in own.items() if name in known}))
         return render(self.checkout / _PRODUCTION, values, chart=chart)
 
 

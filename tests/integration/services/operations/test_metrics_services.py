@@ -38,7 +38,8 @@ QUICK = {
 }
 BREAK_OFF = text("""
     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name ~ '^headway (api|parser|scheduler|worker)$'
+     WHERE datname = current_database()
+       AND application_name ~ '^headway (api|parser|scheduler|worker)$'
 """)
 HOLD_POOL = text("SELECT FROM pool WHERE name = 'default_pool' FOR UPDATE")
 PARSED = text("SELECT count(*) >= 4 FROM dag WHERE version_id IS NOT NULL")
