@@ -34,7 +34,7 @@ def test_the_xcoms_of_a_task_are_listed(airflow_client: ApiClient) -> None:
     assert [entry.key for entry in found.xcom_entries] == ["note", "return_value"]
     assert found.total_entries == 2
     assert (found.xcom_entries[0].dag_id, found.xcom_entries[0].run_id) == ("etl", RUN)
-    assert found.xcom_entries[0].logical_date == seed.START + seed.DAY
+    assert found.xcom_entries[0].logical_date == seed.START
 
 
 def test_xcoms_of_everything_are_filtered_and_paged(airflow_client: ApiClient) -> None:

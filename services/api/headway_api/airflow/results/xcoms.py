@@ -102,7 +102,7 @@ class XComResponse(BaseModel):
             map_index=it.map_index,
             key=it.key,
             run_after=it.run_after,
-            logical_date=it.schedule_date,
+            logical_date=it.logical_date,
             timestamp=it.ended_at or it.run_after,
             **more,
         )
