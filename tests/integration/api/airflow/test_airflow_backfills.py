@@ -115,9 +115,7 @@ def test_backfills_are_listed(airflow_client: ApiClient) -> None:
     assert api.list_backfills("~").total_entries == 3
 
 
-def test_a_backfill_that_cannot_be_is_refused(
-    airflow_client: ApiClient, admin: TestClient
-) -> None:
+def test_a_backfill_that_cannot_be_is_refused(airflow_client: ApiClient, admin: TestClient) -> None:
     api = BackfillApi(airflow_client)
 
     assert status_of(lambda: api.create_backfill(body(dag_id="none"))) == 404

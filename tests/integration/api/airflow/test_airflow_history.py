@@ -187,7 +187,9 @@ def test_warnings_are_listed_by_dag(airflow_client: ApiClient, viewer: ApiClient
     assert [it.dag_id for it in found.dag_warnings] == ["etl", "hidden"]
     assert found.dag_warnings[0].message == "It varies."
     of_one = DagWarningApi(airflow_client).list_dag_warnings(dag_id="hidden")
-    of_type = DagWarningApi(airflow_client).list_dag_warnings(warning_type=DagWarningType.ASSET_CONFLICT)
+    of_type = DagWarningApi(airflow_client).list_dag_warnings(
+        warning_type=DagWarningType.ASSET_CONFLICT
+    )
     assert (of_one.total_entries, of_type.total_entries) == (1, 0)
     assert [it.dag_id for it in DagWarningApi(viewer).list_dag_warnings().dag_warnings] == ["etl"]
 
