@@ -2,12 +2,10 @@
 
 import re
 
-import pytest
 from starlette.testclient import TestClient
 from tests.integration.api.airflow_operations import (
     PAGE,
     methods,
-    Operation,
     operations,
     page_with,
     refused,
@@ -16,7 +14,7 @@ from tests.integration.api.airflow_operations import (
 )
 from tests.integration.api.conftest import Api
 
-from headway_api.airflow.refused import REFUSED, RefusedOperation
+from headway_api.airflow.refused import REFUSED
 
 
 def test_the_client_has_130_methods_of_which_two_are_in_two_classes() -> None:

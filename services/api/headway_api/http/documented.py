@@ -14,7 +14,7 @@ from headway_api.http.problems import PROBLEM
 Documented: TypeAlias = dict[int | str, dict[str, Any]]
 
 
-class Problem(BaseModel):
+class ProblemBody(BaseModel):
     """What has gone wrong (RFC 9457).
 
     `detail` is a sentence; of a malformed request (422) it is a list of what is malformed, where.
@@ -39,8 +39,9 @@ _MEANINGS: Final[Mapping[int, str]] = {
     409: "The request contradicts what is there.",
     421: "The API is not reached under this host name.",
     422: "A parameter or the body is malformed, or contradicts another one.",
-    429: "There were too many tries.",
+    429: "There were too many tries, or there are too many streams.",
     501: "Headway has no such thing.",
+    502: "The OpenID Connect provider cannot be reached, or breaks the protocol.",
     503: "The database, or a place of logs, does not answer at present, or took too long.",
 }
 
@@ -49,9 +50,9 @@ def errors(*statuses: int) -> Documented:
     """Return, for `responses=` of a route, what it means that it answers with these statuses."""
     return {
         status: {
-            "model": Problem,
+            "model": ProblemBody,
             "description": f"{HTTPStatus(status).phrase}. {_MEANINGS[status]}",
-            "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}},
         }
         for status in statuses
     }

@@ -1,6 +1,6 @@
 """`headway tokens`: by what programs use the API."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,7 +53,6 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option
     from headway.actions.change import Author
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor, api_url
-    from headway.domain.accounts import shown_bundles
 
     bundles = None if bundle is None else tuple(bundle)
     request = TokenRequest(account, name, role, bundles, expires_in)
@@ -62,15 +61,7 @@ def create(  # noqa: PLR0913, PLR0917 - each is an option
         tell=(),
         url=api_url,
     )
-    row = {
-        "id": created.id,
-        "account": created.account.name,
-        "name": created.name,
-        "role": created.account.role,
-        "bundles": shown_bundles(created.account.bundles),
-        "token": created.secret,
-    }
-    tell(created.secret, row, output)
+    tell(created.secret, _row(created), output)
 
 
 @app.command()
@@ -87,3 +78,16 @@ def revoke(token_id: int, reason: Reason = None, output: Output = Format.TABLE) 
         url=api_url,
     )
     tell(f"The token {token_id} is revoked.", {"id": token_id}, output)
+
+
+def _row(created: Any) -> dict[str, Any]:
+    from headway.domain.accounts import shown_bundles
+
+    return {
+        "id": created.id,
+        "account": created.account.name,
+        "name": created.name,
+        "role": created.account.role,
+        "bundles": shown_bundles(created.account.bundles),
+        "token": created.secret,
+    }

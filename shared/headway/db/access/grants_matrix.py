@@ -96,6 +96,7 @@ _USER: Final = {
 
 _API: Final = {
     **_USER,
+    VIEW: "SELECT",
     "api_account": "SELECT, INSERT (name, password_hash, role, bundles, oidc_issuer, "
     "oidc_subject), DELETE, UPDATE (password_hash, role, bundles, disabled_at)",
     "api_idempotency": "SELECT, INSERT (account, key, request_hash), DELETE, "

@@ -24,12 +24,17 @@ ANSWER = text("""
 """)
 
 DELETE_EXPIRED = text("""
+    WITH expired AS MATERIALIZED (
+        SELECT account, key
+          FROM api_idempotency
+         WHERE created_at < now() - interval '1 day'
+         ORDER BY created_at
+         LIMIT :most
+           FOR UPDATE SKIP LOCKED
+    )
     DELETE FROM api_idempotency
-     WHERE (account, key) IN (SELECT account, key FROM api_idempotency
-                               WHERE created_at < now() - interval '1 day'
-                               ORDER BY created_at
-                               LIMIT :most
-                                 FOR UPDATE SKIP LOCKED)
+     USING expired
+     WHERE api_idempotency.account = expired.account AND api_idempotency.key = expired.key
 """)
 
 

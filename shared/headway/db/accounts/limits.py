@@ -35,12 +35,17 @@ MOVE = text("""
 """)
 
 DELETE_EXPIRED = text("""
+    WITH expired AS MATERIALIZED (
+        SELECT subject
+          FROM api_login_limit
+         WHERE forgotten_at < now()
+         ORDER BY forgotten_at
+         LIMIT :most
+           FOR UPDATE SKIP LOCKED
+    )
     DELETE FROM api_login_limit
-     WHERE subject IN (SELECT subject FROM api_login_limit
-                        WHERE forgotten_at < now()
-                        ORDER BY forgotten_at
-                        LIMIT :most
-                          FOR UPDATE SKIP LOCKED)
+     USING expired
+     WHERE api_login_limit.subject = expired.subject
 """)
 
 

@@ -17,12 +17,17 @@ USE = text("""
 DELETE_ALL = text("DELETE FROM api_login_link WHERE account = :account")
 
 DELETE_EXPIRED = text("""
+    WITH expired AS MATERIALIZED (
+        SELECT hash
+          FROM api_login_link
+         WHERE expires_at < now()
+         ORDER BY expires_at
+         LIMIT :most
+           FOR UPDATE SKIP LOCKED
+    )
     DELETE FROM api_login_link
-     WHERE hash IN (SELECT hash FROM api_login_link
-                     WHERE expires_at < now()
-                     ORDER BY expires_at
-                     LIMIT :most
-                       FOR UPDATE SKIP LOCKED)
+     USING expired
+     WHERE api_login_link.hash = expired.hash
 """)
 
 

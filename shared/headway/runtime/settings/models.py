@@ -3,6 +3,7 @@
 from typing import Final
 
 from headway.runtime.settings import worker
+from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import Settings
 from headway.runtime.settings.database import DatabaseSettings, RoleSettings
 from headway.runtime.settings.logs import LogSettings
@@ -16,6 +17,7 @@ MODELS: Final[tuple[type[Settings], ...]] = (
     ParserSettings,
     SchedulerSettings,
     worker.WorkerSettings,
+    ApiSettings,
     LogSettings,
     SecretsSettings,
 )

@@ -17,7 +17,7 @@ from sqlalchemy import TextClause
 Symbol: TypeAlias = tuple[str, str]
 """A module, and a name at its top level."""
 
-OURS: Final = ("headway", "headway_parser", "headway_scheduler", "headway_worker")
+OURS: Final = ("headway", "headway_api", "headway_parser", "headway_scheduler", "headway_worker")
 
 
 def statements(modules: Iterable[str], without: Iterable[Symbol] = ()) -> dict[str, TextClause]:

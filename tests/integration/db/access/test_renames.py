@@ -98,8 +98,8 @@ def test_every_row_is_there_under_the_new_names(empty: Engine, empty_url: str) -
 
     with empty.connect() as conn:
         assert rows(conn) == renamed(before)
-        # No table is written anew, and no index built: that would take as long as they are large.
-        assert {row.file for row in conn.execute(FILES)} == files
+        # No table or index of before is written anew: that would take as long as they are large.
+        assert {row.file for row in conn.execute(FILES)} >= files
 
 
 @pytest.mark.parametrize("revision", [None, "0023"], ids=["new", "upgraded"])

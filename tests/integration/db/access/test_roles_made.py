@@ -186,7 +186,7 @@ def test_roles_that_an_administrator_made_get_their_grants(
     assert log_in(url, Login.USER, "of-the-administrator")
     told = [record.message for record in caplog.records]
     assert [message for message in told if "The password of the role headway_user" in message]
-    assert "The settings of the role headway_parser could not be set" in told[0]
+    assert "The settings of the role headway_api could not be set" in told[0]
 
 
 def test_an_owner_who_may_make_roles_makes_them(

@@ -36,6 +36,7 @@ OF_IDLE = text("""
     SELECT run_id FROM dag_run WHERE dag_id = 'idle01' AND run_type = 'scheduled' LIMIT 1
 """)
 ROWS = """
+    SET LOCAL session_replication_role = replica;
     INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, interval_start, interval_end,
                          run_after, version_id)
     SELECT dag_id, 'manual__' || n, 'manual', at, at, at, at, version_id

@@ -7,6 +7,7 @@ import pytest
 
 from headway.domain.errors import SettingsError
 from headway.runtime.settings import configuration
+from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import Settings, variable
 from headway.runtime.settings.database import DatabaseSettings
 from headway.runtime.settings.logs import LogSettings
@@ -106,7 +107,9 @@ HTTP_PORTS = [
     (ParserSettings, "http_port"),
     (SchedulerSettings, "http_port"),
     (WorkerSettings, "http_port"),
+    (ApiSettings, "http_port"),
 ]
+PORTS = [*HTTP_PORTS, (ApiSettings, "port")]
 
 
 def test_no_setting_is_called_like_a_variable_that_kubernetes_sets() -> None:
@@ -116,21 +119,21 @@ def test_no_setting_is_called_like_a_variable_that_kubernetes_sets() -> None:
     assert [name for name in names if OF_KUBERNETES.fullmatch(name)] == []
 
 
-def test_only_the_http_ports_are_called_like_the_address_of_a_service() -> None:
+def test_only_ports_of_services_are_called_like_the_address_of_a_service() -> None:
     """Those are passed over if they look like an address."""
     ports = [setting for setting in VARIABLES if variable(*setting).endswith("_PORT")]
 
-    assert ports == HTTP_PORTS
+    assert sorted(ports, key=str) == sorted(PORTS, key=str)
 
 
-@pytest.mark.parametrize(("model", "name"), HTTP_PORTS)
+@pytest.mark.parametrize(("model", "name"), PORTS)
 @pytest.mark.parametrize("scheme", ["tcp", "udp", "sctp"])
 def test_an_http_port_is_not_the_address_of_a_service(
     monkeypatch: pytest.MonkeyPatch, model: type[Settings], name: str, scheme: str
 ) -> None:
     """As that of a Service called headway-worker-http, in the pod of a worker without a port."""
     monkeypatch.setenv(variable(model, name), f"{scheme}://10.0.0.1:8080")
-    assert getattr(configuration.read(model), name) == 0
+    assert getattr(configuration.read(model), name) == model.model_fields[name].default
 
     monkeypatch.setenv(variable(model, name), "8080")
     assert getattr(configuration.read(model), name) == 8080

@@ -36,7 +36,7 @@ def after_change(
 def _reached(
     conn: Connection, dag_id: str, run_id: str, work: Callable[[Connection], object]
 ) -> Sequence[int]:
-    before = task_pages.standings(conn, dag_id, run_id)
+    before = task_pages.instance_states(conn, dag_id, run_id)
     work(conn)
-    after = task_pages.standings(conn, dag_id, run_id)
-    return [number for number, standing in before.items() if after.get(number) != standing]
+    after = task_pages.instance_states(conn, dag_id, run_id)
+    return [number for number, state in before.items() if after.get(number) != state]

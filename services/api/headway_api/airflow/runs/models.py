@@ -62,9 +62,7 @@ class ShownRun(BaseModel):
             dag_run_id=run.run_id,
             dag_id=run.dag_id,
             dag_display_name=run.dag_id,
-            logical_date=run.schedule_date
-            if run.run_type is RunType.MANUAL
-            else run.interval_start,
+            logical_date=run.logical_date,
             queued_at=it.created_at,
             start_date=run.started_at,
             end_date=run.ended_at,

@@ -115,7 +115,7 @@ NUMBER = text("""
        AND task.task_id = :task_id AND task.map_index = :map_index
 """)
 
-STANDINGS = text("""
+STATES_OF_RUN = text("""
     SELECT task.id, task.state, task.attempt, task.map_index, last.phase
       FROM dag_run AS run
       JOIN task_instance AS task ON task.dag_run_id = run.id
@@ -213,9 +213,9 @@ def one(conn: Connection, bundles: Sequence[str] | None, name: InstanceName) -> 
     return next(iter(numbered(conn, bundles, list(found))), None)
 
 
-def standings(conn: Connection, dag_id: str, run_id: str) -> dict[int, tuple[object, ...]]:
+def instance_states(conn: Connection, dag_id: str, run_id: str) -> dict[int, tuple[object, ...]]:
     """Return by its number how each task instance of a run stands, to be compared with later."""
-    found = conn.execute(STANDINGS, {"dag_id": dag_id, "run_id": run_id})
+    found = conn.execute(STATES_OF_RUN, {"dag_id": dag_id, "run_id": run_id})
     return {row.id: tuple(row) for row in found}
 
 
