@@ -42,6 +42,8 @@ def test_health_follows_heartbeats(engine: Engine, airflow_client: ApiClient) ->
     after = api.get_health()
 
     assert before.metadatabase.status == "healthy"
+    assert before.dag_processor is not None
+    assert after.dag_processor is not None
     assert (before.scheduler.status, before.dag_processor.status) == ("unhealthy", "unhealthy")
     assert before.scheduler.latest_scheduler_heartbeat is None
     assert (after.scheduler.status, after.dag_processor.status) == ("healthy", "unhealthy")

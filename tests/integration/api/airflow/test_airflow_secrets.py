@@ -25,7 +25,7 @@ from headway.testing.data import granted, seed
 from headway_api.airflow.secrets.hidden import HIDDEN
 
 CANARY = "canary-8f1e"
-WHOLE = {
+WHOLE: dict[str, Any] = {
     "connection_id": "pg",
     "conn_type": "postgres",
     "description": "The warehouse.",
@@ -46,6 +46,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HEADWAY_HOME", str(found))
     make_keys_file(found)
     return found
+
+
+def whole(given: dict[str, Any] = WHOLE) -> ConnectionBody:
+    made = ConnectionBody.from_dict(given)
+    assert made is not None
+    return made
 
 
 def stored(engine: Engine, kind: SecretKind, name: str) -> Any:
@@ -133,7 +139,7 @@ def test_a_connection_is_stored_and_only_its_type_is_shown(
 ) -> None:
     api = ConnectionApi(airflow_client)
 
-    made = api.post_connection(ConnectionBody.from_dict(WHOLE))
+    made = api.post_connection(whole())
     raw = admin.get("/api/v2/connections/pg")
 
     assert (made.connection_id, made.conn_type) == ("pg", "postgres")
@@ -145,7 +151,9 @@ def test_a_connection_is_stored_and_only_its_type_is_shown(
     assert api.get_connection("pg") == made
     assert connection(engine, "pg").to_fields() == {
         **{name: WHOLE[name] for name in ("conn_type", "host", "login", "password")},
-        **{"schema": WHOLE["schema"], "port": 5432, "extra": {"token": f"{CANARY}-extra"}},
+        "schema": WHOLE["schema"],
+        "port": 5432,
+        "extra": {"token": f"{CANARY}-extra"},
     }
     api.delete_connection("pg")
     assert status_of(lambda: api.get_connection("pg")) == 404
@@ -156,11 +164,11 @@ def test_a_connection_that_is_sent_back_stays_as_it_is(
     engine: Engine, airflow_client: ApiClient
 ) -> None:
     api = ConnectionApi(airflow_client)
-    shown = api.post_connection(ConnectionBody.from_dict(WHOLE))
+    shown = api.post_connection(whole())
     before = connection(engine, "pg").to_fields()
 
     sent = {name: value for name, value in shown.to_dict().items() if value is not None}
-    api.patch_connection("pg", ConnectionBody.from_dict({**sent, "host": "new.example"}))
+    api.patch_connection("pg", whole({**sent, "host": "new.example"}))
     after = connection(engine, "pg").to_fields()
     masked = ConnectionBody(connection_id="pg", conn_type="mysql", login="ann", host="x")
     api.patch_connection("pg", masked, update_mask=["login"])
@@ -173,12 +181,10 @@ def test_a_connection_that_is_sent_back_stays_as_it_is(
 
 def test_a_connection_that_cannot_be_is_refused(airflow_client: ApiClient) -> None:
     api = ConnectionApi(airflow_client)
-    api.post_connection(ConnectionBody.from_dict(WHOLE))
+    api.post_connection(whole())
 
     def given(**more: Any) -> ConnectionBody:
-        made = ConnectionBody.from_dict({"connection_id": "w", "conn_type": "http", **more})
-        assert made is not None
-        return made
+        return whole({"connection_id": "w", "conn_type": "http", **more})
 
     assert status_of(lambda: api.post_connection(given(connection_id="pg"))) == 409
     assert status_of(lambda: api.post_connection(given(password=HIDDEN))) == 422
@@ -213,7 +219,7 @@ def test_lists_are_filtered_by_name(airflow_client: ApiClient) -> None:
 
 
 def test_an_operator_changes_no_secret(airflow: Airflow, airflow_client: ApiClient) -> None:
-    body = ConnectionBody.from_dict(WHOLE)
+    body = whole()
     value = VariableBody(key="v", value="x")
     ConnectionApi(airflow_client).post_connection(body)
     VariableApi(airflow_client).post_variable(value)
