@@ -16,7 +16,14 @@ from headway.db.core import engine as engines
 from headway.embedded.postgres import PostgresServer
 from headway.testing.database.postgres import ThrowawayPostgres
 
-ROLES: Final = (Login.PARSER, Login.SCHEDULER, Login.WORKER, Login.USER)
+ROLES: Final = (
+    Login.PARSER,
+    Login.SCHEDULER,
+    Login.WORKER,
+    Login.USER,
+    Login.API,
+    Login.READONLY,
+)
 PASSWORD: Final = "benchmark"
 
 # What the embedded server has for its users, fsync and synchronous_commit on, and

@@ -1,6 +1,7 @@
 """`headway api`: serve the REST API until told to stop."""
 
 import logging
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,7 +10,7 @@ from sqlalchemy import Engine
 from headway.actions.accounts import expiry
 from headway.db.access import registration
 from headway.db.access.registration import Registered
-from headway.db.core import processes
+from headway.db.core import notices, processes
 from headway.db.core.engine import is_transient, with_password
 from headway.runtime.daemon import service
 from headway.runtime.daemon.clock import Clock, SystemClock
@@ -18,9 +19,11 @@ from headway.runtime.daemon.loop import Found, Loop, Pace
 from headway.runtime.settings import configuration
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.database import DatabaseSettings
+from headway.runtime.settings.oidc import OidcSettings
 from headway_api.app import build, guarded
 from headway_api.auth.database import ApiDatabase, reading
 from headway_api.http.server import serving
+from headway_api.live.hub import LiveHub
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +47,11 @@ def run(database: str) -> int:
     ) as process:
         process.show_skew(clock)
         state = ApiDatabase(reading(_reading_url(database), given), process.engine)
-        app = build(state, given)
-        with serving(guarded(app, given), given):
+        app = build(state, given, configuration.read(OidcSettings))
+        live: LiveHub = app.state.live
+        process.listen(dict.fromkeys((notices.SCHEDULER, notices.WORKER, notices.STOP), live.ring))
+        # Streams end before the server waits for its requests to end.
+        with serving(guarded(app, given), given), closing(live):
             job = ApiJob(process, clock, given.heartbeat_interval)
             pace = Pace(idle=given.heartbeat_interval, first=given.heartbeat_interval)
             moved = process.health.moved

@@ -22,7 +22,8 @@ def reading(url: str, given: ApiSettings) -> Engine:
     Its login should be `headway_readonly`, which may not write; the transaction may not in any
     case.
     """
-    engine = engines.connect(url, name="headway api reads", pool_size=given.threads)
+    connections = given.threads + 1  # live events are looked for beside all requests
+    engine = engines.connect(url, name="headway api reads", pool_size=connections)
     milliseconds = max(1, round(given.statement_timeout * 1000))
 
     def begin(conn: Connection) -> None:

@@ -39,8 +39,9 @@ _MEANINGS: Final[Mapping[int, str]] = {
     409: "The request contradicts what is there.",
     421: "The API is not reached under this host name.",
     422: "A parameter or the body is malformed, or contradicts another one.",
-    429: "There were too many tries.",
+    429: "There were too many tries, or there are too many streams.",
     501: "Headway has no such thing.",
+    502: "The OpenID Connect provider cannot be reached, or breaks the protocol.",
     503: "The database, or a place of logs, does not answer at present, or took too long.",
 }
 

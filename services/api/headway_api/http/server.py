@@ -21,6 +21,12 @@ MOST_WAITING: Final = 256
 MOST_AT_ONCE: Final = 4_096
 """Connections at a time, most of them streams; what comes beside them is refused with 503."""
 
+MOST_UNREAD: Final = 262_144
+"""Bytes that the machine holds for a client which has not taken them."""
+
+SLOW_CLIENT: Final = 30.0
+"""Seconds after which a client that takes nothing of what waits for it is cut off."""
+
 
 @contextmanager
 def serving(app: ASGIApp, given: ApiSettings) -> Iterator[int]:
@@ -62,6 +68,7 @@ def _listen(given: ApiSettings) -> socket.socket:
     listening = socket.socket(family)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        _limit(listening)
         listening.bind((given.host, given.port))
         listening.listen(MOST_WAITING)
     except OSError as error:
@@ -72,3 +79,10 @@ def _listen(given: ApiSettings) -> socket.socket:
             "that no other process has."
         ) from error
     return listening
+
+
+def _limit(listening: socket.socket) -> None:
+    """Have every connection that is accepted hold little, and end when nothing is taken."""
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_UNREAD)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux has it
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(SLOW_CLIENT * 1000))

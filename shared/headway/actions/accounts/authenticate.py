@@ -1,5 +1,6 @@
 """Find out whose a request is, by the token or the session that it shows."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,3 +38,17 @@ def by_token(conn: Connection, token: str) -> Authenticated | None:
     name = found.account.name
     actor = f"user:{name}" if found.name is None else f"token:{name}/{found.name}"
     return Authenticated(found.account, actor)
+
+
+def still(
+    conn: Connection,
+    tokens_shown: Collection[bytes],
+    sessions_shown: Collection[bytes],
+    idle: float = IDLE_TIMEOUT,
+) -> dict[bytes, Account]:
+    """Return what each of these may do now, by the hash of its secret, without what has ended.
+
+    To ask does not count as a use.
+    """
+    found = tokens.in_force(conn, tokens_shown) if tokens_shown else {}
+    return found | (sessions.in_force(conn, sessions_shown, idle) if sessions_shown else {})

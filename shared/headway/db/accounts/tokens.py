@@ -1,6 +1,8 @@
 """SQL on tokens, found by their hash."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 from sqlalchemy import Connection, text
 
@@ -22,6 +24,17 @@ FIND = text("""
       FROM api_token AS token
       JOIN api_account AS its ON its.name = token.account
      WHERE token.hash = :hash
+       AND token.revoked_at IS NULL
+       AND (token.expires_at IS NULL OR token.expires_at > now())
+       AND its.disabled_at IS NULL
+""")
+
+FIND_ALL = text("""
+    SELECT token.hash, its.name AS owner, its.role AS owner_role, its.bundles AS owner_bundles,
+           token.role, token.bundles
+      FROM api_token AS token
+      JOIN api_account AS its ON its.name = token.account
+     WHERE token.hash = ANY (:hashes)
        AND token.revoked_at IS NULL
        AND (token.expires_at IS NULL OR token.expires_at > now())
        AND its.disabled_at IS NULL
@@ -101,9 +114,13 @@ def use(conn: Connection, token_hash: bytes) -> UsedToken | None:
         return None
     if row.stale:
         conn.execute(TOUCH, {"id": row.id})
-    owner = account_of(row.owner, row.owner_role, row.owner_bundles)
-    its = account_of(row.owner, row.role, row.bundles)
-    return UsedToken(narrowed(owner, its.role, its.bundles), row.name)
+    return UsedToken(_permitted(row), row.name)
+
+
+def in_force(conn: Connection, hashes: Collection[bytes]) -> dict[bytes, Account]:
+    """Return what each of these tokens may do, without those that are not in force."""
+    rows = conn.execute(FIND_ALL, {"hashes": list(hashes)})
+    return {bytes(row.hash): _permitted(row) for row in rows}
 
 
 def revoke(conn: Connection, number: int, account: str | None) -> tuple[str, str | None] | None:
@@ -123,3 +140,9 @@ def revoke_unnamed(conn: Connection, account: str) -> int:
 def delete_expired(conn: Connection, most: int) -> int:
     """Delete at most so many tokens that ended long ago, and return how many."""
     return conn.execute(DELETE_EXPIRED, {"most": most}).rowcount
+
+
+def _permitted(row: Any) -> Account:
+    owner = account_of(row.owner, row.owner_role, row.owner_bundles)
+    its = account_of(row.owner, row.role, row.bundles)
+    return narrowed(owner, its.role, its.bundles)

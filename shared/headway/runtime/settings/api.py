@@ -50,6 +50,14 @@ class ApiSettings(Settings):
         86_400.0,
         description="Seconds for which a token of `POST /auth/token` is valid (1 day).",
     )
+    streams: int = Field(
+        2_000, ge=1, description="Live streams that one process has open at a time."
+    )
+    streams_per_account: int = Field(
+        100,
+        ge=1,
+        description="Live streams that one account has open at a time at one process.",
+    )
     drain_grace: float = Field(
         10.0,
         ge=0,

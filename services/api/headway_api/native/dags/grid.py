@@ -165,7 +165,7 @@ def _column(listed: ListedRun) -> GridColumn:
         run_id=run.run_id,
         run_type=run.run_type,
         state=run.state,
-        logical_date=run.schedule_date,
+        logical_date=run.logical_date,
         started_at=run.started_at,
         ended_at=run.ended_at,
         version=run.version,

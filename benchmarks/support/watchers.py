@@ -1,0 +1,81 @@
+"""Clients of live events, many at a time: they read what comes, and note when."""
+
+import selectors
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Thread
+from typing import Final
+from urllib.parse import urlencode
+
+from benchmarks.support.api_service import PATIENCE, ApiService
+
+_WHOLE: Final = b"event: snapshot"
+_CHANGE: Final = b"event: change"
+
+
+@dataclass(slots=True)
+class Watchers:
+    """Streams that a thread reads: how many have begun, and when the last change came."""
+
+    begun: int = 0
+    changes: int = 0
+    last: float = 0.0
+    stop: Event = field(default_factory=Event)
+    selector: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+
+    def run(self) -> None:
+        """Read until it is stopped."""
+        while not self.stop.is_set():
+            for key, _ in self.selector.select(0.1):
+                stream = key.fileobj
+                assert isinstance(stream, socket.socket)
+                found = stream.recv(262_144)
+                now = time.perf_counter()
+                if not found:
+                    self.selector.unregister(stream)
+                self.begun += found.count(_WHOLE)
+                if _CHANGE in found:
+                    self.changes += found.count(_CHANGE)
+                    self.last = now
+
+    def until(self, begun: int = 0, changes: int = 0) -> None:
+        """Wait until so many topics have begun, and so many changes have come."""
+        deadline = time.monotonic() + PATIENCE
+        while self.begun < begun or self.changes < changes:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{self.begun} of {begun} topics, {self.changes} changes")
+            time.sleep(0.001)
+
+
+@contextmanager
+def watchers(api: ApiService, topics: Sequence[Sequence[str]]) -> Iterator[Watchers]:
+    """Open a stream for each of these lists of topics, and wait until all have begun."""
+    watching, opened = Watchers(), []
+    reader = Thread(target=watching.run, daemon=True)
+    reader.start()
+    try:
+        for each in topics:
+            stream = socket.create_connection(("127.0.0.1", api.port))
+            stream.sendall(_request(api, each))
+            opened.append(stream)
+            watching.selector.register(stream, selectors.EVENT_READ)
+        watching.until(begun=sum(map(len, topics)))
+        yield watching
+    finally:
+        watching.stop.set()
+        reader.join()
+        for stream in opened:
+            stream.close()
+
+
+def _request(api: ApiService, topics: Sequence[str]) -> bytes:
+    named = urlencode([("topic", topic) for topic in topics])
+    lines = [
+        f"GET /headway/v1/live?{named} HTTP/1.1",
+        f"Host: localhost:{api.port}",
+        f"Authorization: Bearer {api.token}",
+    ]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()

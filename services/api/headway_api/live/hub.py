@@ -1,0 +1,218 @@
+"""The hub: it looks at what is watched, in one thread, and has changes sent to all who watch.
+
+Notices ring it, and tell nothing.  Nobody watching, it waits, and runs no statement.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from threading import Lock, Thread
+from typing import Final
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+from headway.actions.accounts import authenticate
+from headway.db.core.engine import is_transient
+from headway.domain.accounts import permitted_bundles
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.daemon.clock import Clock, SystemClock
+from headway.runtime.daemon.loop import Pace, cause_of
+from headway.runtime.settings.api import ApiSettings
+from headway_api.auth.database import ApiDatabase
+from headway_api.http.refusals import TooManyStreamsError
+from headway_api.live.feeds import TOO_SLOW_FOR, Bundles, Feed, Update
+from headway_api.live.messages import EndReason
+from headway_api.live.streams import LiveStream, StreamHolder
+from headway_api.live.topics import Topic
+
+log = logging.getLogger(__name__)
+
+GAP: Final = 0.1
+"""Seconds of rest after a look, at least."""
+
+SHARE: Final = 4.0
+"""How many times as long as a look took the hub rests after it, at least."""
+
+CHECK_EVERY: Final = 2.0
+"""Seconds between two looks at whether the accounts of open streams may still see what they do."""
+
+LONG: Final = 3600.0
+_TOO_SLOW: Final = "57014"
+_RETRY: Final = Pace(retry_longest=5.0)
+
+
+class LiveHub:
+    """All streams of a process, and the thread that looks for them.
+
+    `begin`, `join` and `leave` are called on the event loop; `ring` and `close` anywhere.
+    """
+
+    def __init__(
+        self, database: ApiDatabase, given: ApiSettings, clock: Clock | None = None
+    ) -> None:
+        self._database, self._given = database, given
+        self._clock = clock or SystemClock()
+        self._bell, self._lock = Bell(), Lock()
+        self._feeds: dict[tuple[Topic, Bundles], Feed] = {}
+        self._streams: set[LiveStream] = set()
+        self._check_due = 0.0
+        self._noticed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
+
+    def begin(self) -> None:
+        """Begin to look, for streams of the event loop that runs."""
+        if self._thread is None:
+            self._bell, self._loop = Bell(), asyncio.get_running_loop()
+            self._thread = Thread(target=self._run, name="live", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End every stream, and the thread; until it begins again no stream is opened."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._bell.stop()
+            self._on_loop(self._end_all, EndReason.STOPPING)
+            thread.join()
+
+    def ring(self) -> None:
+        """Have what is watched looked at soon."""
+        if self._feeds:
+            self._noticed = True
+            self._bell.ring()
+
+    def join(
+        self, holder: StreamHolder, topics: Sequence[Topic], last_event_id: str | None
+    ) -> LiveStream:
+        """Open a stream; TooManyStreamsError when there are too many."""
+        self._check_room(holder.account.name)
+        bundles = permitted_bundles(holder.account)
+        keys = [(topic, None if bundles is None else tuple(sorted(bundles))) for topic in topics]
+        with self._lock:
+            feeds = [self._feeds.setdefault(key, Feed(*key)) for key in keys]
+            stream = LiveStream(holder, feeds, last_event_id)
+            self._streams.add(stream)
+            for feed in feeds:
+                feed.streams.add(stream)
+                feed.due = 0.0
+        self._bell.ring()
+        return stream
+
+    def leave(self, stream: LiveStream) -> None:
+        """Forget a stream, and what nobody else watches."""
+        with self._lock:
+            self._streams.discard(stream)
+            for feed in stream.feeds:
+                feed.streams.discard(stream)
+                if not feed.streams:
+                    self._feeds.pop((feed.topic, feed.bundles), None)
+
+    def step(self, *, noticed: bool) -> float:
+        """Look at what is due, or at everything after a notice; return the seconds to wait then.
+
+        No look follows a check of the accounts that has failed, or is overdue.
+        """
+        with self._lock:
+            feeds, streams = list(self._feeds.values()), list(self._streams)
+        if not streams:
+            return LONG
+        now = self._clock.monotonic()
+        if now >= self._check_due:
+            self._check(streams)
+            self._check_due = now + CHECK_EVERY
+        self._look([feed for feed in feeds if noticed or feed.due <= now])
+        due = min(self._check_due, *(feed.due for feed in feeds))
+        return max(due - self._clock.monotonic(), 0.0)
+
+    def _run(self) -> None:
+        seconds, failures = LONG, 0
+        while not self._bell.stopped.is_set():
+            self._bell.wait(self._clock, seconds)
+            self._bell.answer()
+            noticed, self._noticed = self._noticed, False
+            began = self._clock.monotonic()
+            try:
+                seconds, failures = self.step(noticed=noticed), 0
+            except Exception as error:
+                if not is_transient(error):
+                    log.exception("action=look for live events has failed")
+                    self._on_loop(self._end_all, EndReason.FAULT)
+                seconds, failures = 0.0, failures + 1
+                self._wait_after(error, failures)
+            took = self._clock.monotonic() - began
+            self._clock.wait(self._bell.stopped, max(GAP, SHARE * took))
+
+    def _wait_after(self, error: Exception, failures: int) -> None:
+        """Wait, and then look at everything: what a notice told of may not have been seen."""
+        seconds = _RETRY.retry_after(failures)
+        log.warning("action=look next_try=%.1fs: %s", seconds, cause_of(error))
+        self._noticed = True
+        self._clock.wait(self._bell.stopped, seconds)
+
+    def _check(self, streams: Sequence[LiveStream]) -> None:
+        """End the streams whose account may no longer see what it sees, or sees other things."""
+        holders = {stream.holder for stream in streams}
+        tokens = {it.secret_hash for it in holders if it.by_token}
+        sessions = {it.secret_hash for it in holders if not it.by_token}
+        with self._database.writes.connect() as conn:
+            accounts = authenticate.still(conn, tokens, sessions)
+        for stream in streams:
+            now = accounts.get(stream.holder.secret_hash)
+            if now is None:
+                self._on_loop(stream.end, EndReason.SIGNED_OUT)
+            elif now != stream.holder.account:
+                self._on_loop(stream.end, EndReason.ACCOUNT_CHANGED)
+
+    def _look(self, feeds: Sequence[Feed]) -> None:
+        waiting = list(reversed(feeds))
+        while waiting:
+            updates = self._look_on_one_connection(waiting)
+            if updates:
+                self._on_loop(_deliver, updates)
+
+    def _look_on_one_connection(self, waiting: list[Feed]) -> list[Update]:
+        """Look at feeds from the end of the list, until none is left or one takes too long."""
+        reads: Engine = self._database.reads
+        updates = []
+        with reads.connect() as conn:
+            while waiting:
+                feed, now = waiting.pop(), self._clock.monotonic()
+                try:
+                    update = feed.look(conn, self._clock.now(), now)
+                except DBAPIError as error:
+                    if getattr(error.orig, "pgcode", None) != _TOO_SLOW:
+                        raise
+                    log.warning("action=look topic=%s took too long", feed.topic)
+                    feed.due = now + TOO_SLOW_FOR
+                    break
+                if update is not None:
+                    updates.append(update)
+        return updates
+
+    def _check_room(self, name: str) -> None:
+        own = sum(stream.holder.account.name == name for stream in self._streams)
+        if self._thread is None:
+            raise TooManyStreamsError("This process is stopping, or has not begun; try again.")
+        if own >= self._given.streams_per_account:
+            raise TooManyStreamsError(
+                f"{name} has {own} streams open; HEADWAY_API_STREAMS_PER_ACCOUNT is the most."
+            )
+        if len(self._streams) >= self._given.streams:
+            raise TooManyStreamsError("This process has as many streams as HEADWAY_API_STREAMS.")
+
+    def _end_all(self, reason: EndReason) -> None:
+        for stream in list(self._streams):
+            stream.end(reason)
+
+    def _on_loop(self, call: Callable[..., None], *arguments: object) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call, *arguments)
+
+
+def _deliver(updates: Sequence[Update]) -> None:
+    """Show what was found, and have it sent to all who watch."""
+    for update in updates:
+        update.feed.shown = update.shown
+        for stream in update.feed.streams:
+            stream.offer(update)

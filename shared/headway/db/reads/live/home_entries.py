@@ -1,0 +1,97 @@
+"""What needs a person and what runs, over all DAGs; and the pools."""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy import Connection
+
+from headway.db.core.prepared import hot
+from headway.db.reads.live import live_entries
+from headway.db.reads.live.live_entries import LiveEntries
+from headway.db.reads.pages import pool_pages
+from headway.db.reads.pages.paging import MOST_ROWS, Asked
+
+MOST_SHOWN: Final = 25
+"""How many running and how many failed runs are told of."""
+
+MOST_COUNTED: Final = 1_001
+"""Up to how many runs of a state are counted."""
+
+LOOKED_AT: Final = 1_000
+"""Among how many of the runs that ended last those that failed are looked for."""
+
+HOME = hot("""
+    WITH visible AS (
+        SELECT dag_id FROM dag
+         WHERE CAST(:bundles AS text[]) IS NULL OR bundle = ANY (CAST(:bundles AS text[]))
+    ), running AS (
+        SELECT run.id, run.dag_id, run.run_id, run.started_at
+          FROM dag_run AS run
+         WHERE run.state = 'running'
+           AND (CAST(:bundles AS text[]) IS NULL
+                OR run.dag_id IN (SELECT dag_id FROM visible))
+         LIMIT :counted
+    ), queued AS (
+        SELECT run.id
+          FROM dag_run AS run
+         WHERE run.state = 'queued'
+           AND (CAST(:bundles AS text[]) IS NULL
+                OR run.dag_id IN (SELECT dag_id FROM visible))
+         LIMIT :counted
+    ), failed AS (
+        SELECT run.dag_id, run.run_id, run.ended_at
+          FROM (SELECT id, dag_id, run_id, state, ended_at
+                  FROM dag_run
+                 WHERE ended_at IS NOT NULL
+                 ORDER BY ended_at DESC, id DESC
+                 LIMIT :looked_at) AS run
+         WHERE run.state = 'failed'
+           AND (CAST(:bundles AS text[]) IS NULL
+                OR run.dag_id IN (SELECT dag_id FROM visible))
+         ORDER BY run.ended_at DESC, run.id DESC
+         LIMIT :shown
+    )
+    SELECT 'counts', EXISTS (SELECT FROM running),
+           CAST(jsonb_build_object(
+               'running', (SELECT count(*) FROM running),
+               'queued', (SELECT count(*) FROM queued),
+               'import_errors', (SELECT count(*) FROM import_error
+                                  WHERE CAST(:bundles AS text[]) IS NULL
+                                     OR bundle = ANY (CAST(:bundles AS text[])))) AS text)
+     UNION ALL
+    (SELECT 'running/' || dag_id || '/' || run_id, false,
+            CAST(jsonb_build_object('started_at', started_at) AS text)
+       FROM running
+      ORDER BY id DESC
+      LIMIT :shown)
+     UNION ALL
+    SELECT 'failed/' || dag_id || '/' || run_id, false,
+           CAST(jsonb_build_object('ended_at', ended_at) AS text)
+      FROM failed
+""")
+
+
+def home(conn: Connection, bundles: Sequence[str] | None) -> LiveEntries | None:
+    """Return `counts`, `running/DAG/RUN` of the latest runs, and `failed/DAG/RUN` of the last."""
+    asked = {"counted": MOST_COUNTED, "looked_at": LOOKED_AT, "shown": MOST_SHOWN}
+    return live_entries.read(conn, HOME, bundles, asked)
+
+
+def pools(conn: Connection, bundles: Sequence[str] | None) -> LiveEntries | None:
+    """Return `pool/NAME` of each pool that the reader may see, up to the largest page."""
+    found = pool_pages.page(conn, Asked(bundles, MOST_ROWS)).rows
+    values = {
+        f"pool/{pool.name}": json.dumps(
+            {
+                "slots": pool.slots,
+                "queued": int(pool.queued),
+                "running": int(pool.running),
+                "scheduled": int(pool.scheduled),
+                "deferred": int(pool.deferred),
+                "include_deferred": pool.include_deferred,
+            }
+        )
+        for pool in found
+    }
+    return LiveEntries(values, any(pool.queued or pool.running or pool.scheduled for pool in found))
