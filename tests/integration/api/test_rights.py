@@ -70,12 +70,23 @@ Operation = tuple[str, str]
 
 QUERIES: Final[Mapping[Operation, Mapping[str, str]]] = {
     ("PATCH", "/api/v2/dags"): {"dag_id_pattern": "~"},
+    ("GET", "/headway/v1/dags/{dag_id}/calendar"): {"from": "2024-01-01", "to": "2024-02-01"},
+    ("GET", "/headway/v1/search"): {"q": HIDDEN},
 }
 """The query of each operation that needs one."""
 
 BODIES: Final[Mapping[Operation, Any]] = {
     ("PATCH", "/api/v2/dags"): {"is_paused": True},
     ("PATCH", "/api/v2/dags/{dag_id}"): {"is_paused": True},
+    ("POST", "/headway/v1/runs/{dag_id}/{run_id}/mark"): {"as": "failed"},
+    ("POST", "/headway/v1/simulate"): {"pools": {"default_pool": 0}},
+    ("POST", "/headway/v1/tokens"): {"name": "another", "account": "admin"},
+    ("POST", "/headway/v1/accounts"): {
+        "name": "another",
+        "role": "viewer",
+        "password": "correct horse battery",
+    },
+    ("PATCH", "/headway/v1/accounts/{name}"): {"role": "viewer"},
 }
 """The body of each operation that needs one."""
 
