@@ -83,14 +83,16 @@ def add_token(
     request: Request,
     dry_run: DryRun = False,
 ) -> Response:
-    """Create a token.  Only admins create tokens of other accounts.
+    """Create a token.  Only admins create tokens of other accounts, or by a token.
+
+    Otherwise who finds a token of a viewer could keep that account for ever.
 
     There is no idempotency key for that: the answer would be stored, and has a secret.
     """
     if KEY in request.headers:
         raise RequestError("A token is created without an idempotency key; its name is taken once.")
     own = caller.account.name
-    if (body.account or own) != own:
+    if (body.account or own) != own or caller.token is not None:
         caller.require(Permission.ADMINISTER)
     bundles = None if body.bundles is None else tuple(body.bundles)
     wanted = TokenRequest(body.account or own, body.name, body.role, bundles, body.lifetime)
