@@ -126,12 +126,7 @@ def get_task_instances(
     caller: AnyCaller, dag_id: DagId, dag_run_id: RunId, query: Annotated[InstanceQuery, Query()]
 ) -> ShownTaskInstances:
     """List the task instances of a run; with `~` those of every run, or of every DAG."""
-    run_id = or_all(dag_run_id)
-    wanted = replace(query.filter(), dag_id=or_all(dag_id))
-    if or_all(dag_id) is None and run_id is not None:
-        wanted = replace(wanted, run_ids=[run_id])
-    else:
-        wanted = replace(wanted, run_id=run_id)
+    wanted = replace(query.filter(), dag_id=or_all(dag_id), run_id=or_all(dag_run_id))
 
     def read(conn: Connection) -> ShownTaskInstances:
         check_named(caller, conn, dag_id, dag_run_id)
