@@ -58,5 +58,10 @@ def errors(*statuses: int) -> Documented:
     }
 
 
+def rehearsed(model: type[BaseModel]) -> Documented:
+    """Return, for `responses=` of a route that answers with 201, what a dry run is answered by."""
+    return {200: {"model": model, "description": "What would be created; nothing is."}}
+
+
 USUAL: Final = errors(400, 401, 403, 421, 422, 503)
 """What every route may answer with that is for accounts."""
