@@ -58,9 +58,9 @@ def errors(*statuses: int) -> Documented:
     }
 
 
-def rehearsed(model: type[BaseModel]) -> Documented:
-    """Return, for `responses=` of a route that answers with 201, what a dry run is answered by."""
-    return {200: {"model": model, "description": "What would be created; nothing is."}}
+def rehearsal(kind: type[BaseModel]) -> Documented:
+    """Return, for a route that creates something, what it answers to a dry run."""
+    return {200: {"model": kind, "description": "What would be created, of a dry run."}}
 
 
 USUAL: Final = errors(400, 401, 403, 421, 422, 503)
