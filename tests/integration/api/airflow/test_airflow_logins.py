@@ -1,6 +1,7 @@
-"""The paths of DAGs, runs and tasks with the logins of the API: what these may do suffices."""
+"""Airflow's paths with the logins of the API: what these may do suffices."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
@@ -10,6 +11,7 @@ from tests.integration.api.conftest import Api
 from headway.db.access.logins import Login
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
+from headway.runtime.settings.secret_keys import make_keys_file
 from headway.testing.data import seed
 from headway.testing.data.forced import force
 from headway.testing.database.logins import address, logged_in
@@ -23,6 +25,12 @@ READS = (
     *("/api/v2/dags", DAG, f"{DAG}/details", "/api/v2/dagTags", f"{DAG}/tasks", f"{DAG}/tasks/c"),
     *(f"{DAG}/dagRuns", RUNS, f"{RUNS}/wait?interval=1&result=a", f"{RUNS}/taskInstances"),
     *(TASK, f"{TASK}/-1", f"{TASK}/tries", f"{TASK}/tries/1", f"{TASK}/dependencies"),
+)
+OTHERS = (
+    *("version", "monitor/health", "jobs", "pools", "pools/default_pool", "backfills?dag_id=~"),
+    *("variables", "connections", "eventLogs", "importErrors", "dagWarnings", "dagStats"),
+    *("dags/~/dagVersions", "dags/etl/dagVersions/1"),
+    "dags/~/dagRuns/~/taskInstances/~/xcomEntries",
 )
 
 
@@ -75,3 +83,43 @@ def test_the_login_that_changes_may_do_what_is_asked_for(client: TestClient) -> 
 
     statuses = [answer.status_code for answer in answers]
     assert statuses == [201, 200, 200, 200, 200, 200, 200, 204, 200, 200, 200, 204]
+
+
+@pytest.mark.usefixtures("ended")
+@pytest.mark.parametrize("path", OTHERS)
+def test_the_logins_may_read_what_is_of_no_run(client: TestClient, path: str) -> None:
+    assert client.get(f"/api/v2/{path}").status_code == 200
+
+
+@pytest.mark.usefixtures("ended")
+def test_the_login_that_changes_may_change_what_is_of_no_run(
+    client: TestClient, tmp_path: Path
+) -> None:
+    (tmp_path / "home").mkdir()
+    make_keys_file(tmp_path / "home")
+    day = seed.START + seed.DAY
+    plan = {"dag_id": "etl", "from_date": day.isoformat(), "to_date": day.isoformat()}
+    connection = {"connection_id": "c", "conn_type": "http", "password": "p"}
+    answers = [
+        client.post("/api/v2/pools", json={"name": "p", "slots": 1}),
+        client.patch("/api/v2/pools/p", json={"slots": 2}),
+        client.delete("/api/v2/pools/p"),
+        client.post("/api/v2/variables", json={"key": "v", "value": 1}),
+        client.patch("/api/v2/variables/v", json={"key": "v", "value": 2}),
+        client.get("/api/v2/variables/v"),
+        client.delete("/api/v2/variables/v"),
+        client.post("/api/v2/connections", json=connection),
+        client.patch("/api/v2/connections/c", json={**connection, "host": "h"}),
+        client.get("/api/v2/connections/c"),
+        client.delete("/api/v2/connections/c"),
+        client.post("/api/v2/backfills/dry_run", json=plan),
+        client.post("/api/v2/backfills", json=plan),
+        client.put("/api/v2/backfills/1/pause"),
+        client.put("/api/v2/backfills/1/unpause"),
+        client.put("/api/v2/backfills/1/cancel"),
+        client.get("/api/v2/backfills/1"),
+    ]
+
+    statuses = [answer.status_code for answer in answers]
+    made = [201, 200, 204], [201, 200, 200, 204], [201, 200, 200, 204], [200] * 6
+    assert statuses == [status for each in made for status in each]
