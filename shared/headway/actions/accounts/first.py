@@ -11,6 +11,7 @@ from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.reads import account_views
 from headway.domain.accounts import Account, AccountRole
+from headway.domain.arguments import JsonValue
 
 NAME: Final = "admin"
 
@@ -26,6 +27,10 @@ def create_admin(conn: Connection, author: Author) -> bool:
     new = NewAccount(account=account, password_hash=None, oidc_issuer=None, oidc_subject=None)
     if not accounts.create(conn, new):
         return False
-    details = {"account": NAME, "role": str(account.role), "bundles": ["*"]}
+    details: dict[str, JsonValue] = {
+        "account": NAME,
+        "role": str(account.role),
+        "bundles": ["*"],
+    }
     events.add(conn, Event(actor=author.actor, action="account.create", details=details))
     return True
