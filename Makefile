@@ -109,7 +109,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headway needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	@echo "Installing Headway into $(VENV) (about two minutes the first time) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[api,spark,examples,dev]'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[api,oidc,spark,examples,dev]'
 	@touch $@
 
 .PHONY: help demo test test-unit test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files check bench compare install lock wheel images sbom clean

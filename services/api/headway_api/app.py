@@ -9,7 +9,10 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from headway import __version__
+from headway.domain.errors import SettingsError
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
+from headway.runtime.settings.oidc import OidcSettings
 from headway_api.airflow.router import router as airflow_router
 from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
@@ -17,6 +20,7 @@ from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
 from headway_api.live import routes as live_routes
 from headway_api.live.hub import LiveHub
+from headway_api.native import routes as native_routes
 
 DESCRIPTION: Final = (
     "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "
@@ -24,7 +28,7 @@ DESCRIPTION: Final = (
 )
 
 
-def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
+def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None = None) -> FastAPI:
     """Return the application, without the guard that stands around it."""
 
     @asynccontextmanager
@@ -49,8 +53,25 @@ def build(database: ApiDatabase, given: ApiSettings) -> FastAPI:
     errors.install(app)
     app.include_router(auth_routes.router)
     app.include_router(airflow_router)
+    if oidc is not None and oidc.issuer is not None:
+        _add_oidc(app, oidc)
+    app.include_router(native_routes.router)
     app.include_router(live_routes.router)
     return app
+
+
+def _add_oidc(app: FastAPI, given: OidcSettings) -> None:
+    """Have people sign in by OpenID Connect; what that imports is loaded here alone."""
+    try:
+        from headway_api.auth.oidc import routes
+        from headway_api.auth.oidc.provider import OidcProvider
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            "HEADWAY_OIDC_ISSUER is set, and a package is missing that it needs; "
+            "install headway[api,oidc]."
+        ) from error
+    app.state.oidc = OidcProvider(given, SystemClock())
+    app.include_router(routes.router)
 
 
 def guarded(app: FastAPI, given: ApiSettings) -> ASGIApp:

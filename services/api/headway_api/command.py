@@ -19,6 +19,7 @@ from headway.runtime.daemon.loop import Found, Loop, Pace
 from headway.runtime.settings import configuration
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.database import DatabaseSettings
+from headway.runtime.settings.oidc import OidcSettings
 from headway_api.app import build, guarded
 from headway_api.auth.database import ApiDatabase, reading
 from headway_api.http.server import serving
@@ -46,7 +47,7 @@ def run(database: str) -> int:
     ) as process:
         process.show_skew(clock)
         state = ApiDatabase(reading(_reading_url(database), given), process.engine)
-        app = build(state, given)
+        app = build(state, given, configuration.read(OidcSettings))
         live: LiveHub = app.state.live
         process.listen(dict.fromkeys((notices.SCHEDULER, notices.WORKER, notices.STOP), live.ring))
         # Streams end before the server waits for its requests to end.

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Final, TypeAlias
 
-from fastapi import Path
+from fastapi import Depends, Path
 from sqlalchemy import Connection
 from starlette.convertors import Convertor, register_url_convertor
 
 from headway.actions.lookup import current_dag, run_of
 from headway.db.reads.pages import dag_pages, run_pages
+from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.db.reads.pages.dag_pages import DagFilter, ListedDagRow
 from headway.db.reads.pages.run_pages import ListedRun
 from headway.domain.accounts import Permission
@@ -21,6 +22,23 @@ DagId: TypeAlias = Annotated[str, Path(max_length=250)]
 RunId: TypeAlias = Annotated[str, Path(max_length=250)]
 TaskId: TypeAlias = Annotated[str, Path(max_length=250)]
 MapIndex: TypeAlias = Annotated[int, Path(ge=-1, le=2**31 - 1)]
+
+
+def _whole(dag_id: DagId, dag_run_id: RunId, task_id: TaskId) -> InstanceName:
+    return InstanceName(dag_id, dag_run_id, task_id)
+
+
+def _indexed(
+    dag_id: DagId, dag_run_id: RunId, task_id: TaskId, map_index: MapIndex
+) -> InstanceName:
+    return InstanceName(dag_id, dag_run_id, task_id, map_index)
+
+
+PathOfTask: TypeAlias = Annotated[InstanceName, Depends(_whole)]
+"""The task of a run that a path names."""
+
+PathOfInstance: TypeAlias = Annotated[InstanceName, Depends(_indexed)]
+"""The instance of a mapped task that a path names."""
 
 
 class IndexConvertor(Convertor[str]):

@@ -35,6 +35,8 @@ class Caller:
     account: Account
     actor: str
     database: ApiDatabase
+    token: str | None = None
+    """The name of the token that the request has; None for who has signed in."""
 
     @property
     def bundles(self) -> tuple[str, ...] | None:
@@ -111,7 +113,7 @@ def caller(request: Request) -> Caller:
             "Sign in: send a token as `Authorization: Bearer TOKEN`. `headway tokens create` and "
             "`POST /auth/token` give one."
         )
-    return Caller(found.account, found.actor, database)
+    return Caller(found.account, found.actor, database, found.token)
 
 
 AnyCaller: TypeAlias = Annotated[Caller, Depends(caller)]

@@ -1,26 +1,20 @@
 """Sign in and out: by a password for a short token, or for a session in a browser's cookie."""
 
-from typing import Final
-
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import Connection
 
 from headway.actions.accounts import sign_in, tokens
-from headway.actions.accounts.sign_in import LoginTry, OpenedSession, SignInRefused, TooManyTries
+from headway.actions.accounts.sign_in import LoginTry, SignInRefused, TooManyTries
 from headway.actions.accounts.tokens import CreatedToken
 from headway.domain.accounts import Account, AccountRole, shown_bundles
 from headway.runtime.settings.api import ApiSettings
+from headway_api.auth.browser import end_earlier, set_cookie
 from headway_api.auth.caller import AnyCaller, session_of
 from headway_api.auth.database import ApiDatabase
 from headway_api.http.guard import COOKIES
 from headway_api.http.refusals import TooManyTriesError, WrongPasswordError
 
 router = APIRouter(prefix="/auth", tags=["auth"])
-
-_OWN_BY_TLS, _OWN = COOKIES
-
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class PasswordLogin(BaseModel):
@@ -74,8 +68,8 @@ def begin_session(login: PasswordLogin, request: Request, response: Response) ->
     given: ApiSettings = request.app.state.settings
     with database.writes.begin() as conn:
         opened = sign_in.open_session(conn, account, given.session_lifetime)
-        _end_earlier(conn, request)
-    _set_cookie(response, opened, request)
+        end_earlier(conn, request)
+    set_cookie(response, opened, request)
     return _who(account)
 
 
@@ -89,8 +83,8 @@ def begin_session_by_link(shown: LinkLogin, request: Request, response: Response
         if isinstance(account, SignInRefused):
             raise WrongPasswordError("This link was used, or is too old. Make a new one.")
         opened = sign_in.open_session(conn, account, given.session_lifetime)
-        _end_earlier(conn, request)
-    _set_cookie(response, opened, request)
+        end_earlier(conn, request)
+    set_cookie(response, opened, request)
     return _who(account)
 
 
@@ -134,28 +128,6 @@ def _signed_in(login: PasswordLogin, request: Request) -> Account:
             raise WrongPasswordError("The name or the password is wrong, or may not sign in.")
         case account:
             return account
-
-
-def _end_earlier(conn: Connection, request: Request) -> None:
-    """End the session that the browser had: whoever knows it must not be signed in by it."""
-    earlier = session_of(request)
-    if earlier is not None:
-        sign_in.sign_out(conn, earlier)
-
-
-def _set_cookie(response: Response, opened: OpenedSession, request: Request) -> None:
-    given: ApiSettings = request.app.state.settings
-    # Browsers take no secure cookie by plain HTTP; only this machine is reached that way.
-    plain = request.url.scheme == "http" and request.url.hostname in _LOOPBACK
-    response.set_cookie(
-        _OWN if plain else _OWN_BY_TLS,
-        opened.secret,
-        max_age=round(given.session_lifetime),
-        path="/",
-        secure=not plain,
-        httponly=True,
-        samesite="lax",
-    )
 
 
 def _who(account: Account) -> WhoAmI:

@@ -41,6 +41,7 @@ _MEANINGS: Final[Mapping[int, str]] = {
     422: "A parameter or the body is malformed, or contradicts another one.",
     429: "There were too many tries, or there are too many streams.",
     501: "Headway has no such thing.",
+    502: "The OpenID Connect provider cannot be reached, or breaks the protocol.",
     503: "The database, or a place of logs, does not answer at present, or took too long.",
 }
 

@@ -1,7 +1,9 @@
 """Have every error of a handler answered by a problem."""
 
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -15,7 +17,9 @@ from headway.domain.errors import HeadwayError
 from headway.runtime.daemon.loop import cause_of
 from headway_api.http.problems import of_error, problem
 from headway_api.http.refusals import (
+    NotInHeadwayError,
     NotSignedInError,
+    ProviderError,
     RoleError,
     TooManyStreamsError,
     TooManyTriesError,
@@ -24,7 +28,16 @@ from headway_api.http.refusals import (
 
 log = logging.getLogger(__name__)
 
-_AGAIN = {"Retry-After": "2"}
+_AGAIN: Final = {"Retry-After": "2"}
+_REFUSALS: Final[Mapping[type[HeadwayError], HTTPStatus]] = {
+    NotSignedInError: HTTPStatus.UNAUTHORIZED,
+    WrongPasswordError: HTTPStatus.UNAUTHORIZED,
+    RoleError: HTTPStatus.FORBIDDEN,
+    TooManyTriesError: HTTPStatus.TOO_MANY_REQUESTS,
+    TooManyStreamsError: HTTPStatus.TOO_MANY_REQUESTS,
+    NotInHeadwayError: HTTPStatus.NOT_IMPLEMENTED,
+    ProviderError: HTTPStatus.BAD_GATEWAY,
+}
 _CANCELLED = "57014"
 
 
@@ -35,26 +48,25 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(DBAPIError, _of_database)
     app.add_exception_handler(NoConnectionLeft, _busy)
+    app.add_exception_handler(ValueError, _of_value)
     app.add_exception_handler(Exception, _unknown)
 
 
 def _known(request: Request, error: Exception) -> Response:
-    match error:
-        case NotSignedInError() | WrongPasswordError():
-            bearer = {"WWW-Authenticate": 'Bearer realm="headway"'}
-            status = HTTPStatus.UNAUTHORIZED
-            return problem(request, status, str(error), code=error.code, headers=bearer)
-        case TooManyTriesError():
-            after = {"Retry-After": str(error.seconds)}
-            status = HTTPStatus.TOO_MANY_REQUESTS
-            return problem(request, status, str(error), code=error.code, headers=after)
-        case TooManyStreamsError():
-            status = HTTPStatus.TOO_MANY_REQUESTS
-            return problem(request, status, str(error), code=error.code, headers=_AGAIN)
-        case RoleError():
-            return problem(request, HTTPStatus.FORBIDDEN, str(error), code=error.code)
     assert isinstance(error, HeadwayError)
-    return of_error(request, error)
+    status = next((its for kind, its in _REFUSALS.items() if isinstance(error, kind)), None)
+    if status is None:
+        return of_error(request, error)
+    headers: Mapping[str, str] | None = None
+    if status is HTTPStatus.UNAUTHORIZED:
+        headers = {"WWW-Authenticate": 'Bearer realm="headway"'}
+    elif isinstance(error, TooManyTriesError):
+        headers = {"Retry-After": str(error.seconds)}
+    elif status is HTTPStatus.TOO_MANY_REQUESTS:
+        headers = _AGAIN
+    elif status is HTTPStatus.BAD_GATEWAY:
+        log.warning("action=sign_in: %s", error)
+    return problem(request, status, str(error), code=error.code, headers=headers)
 
 
 def _malformed(request: Request, error: Exception) -> Response:
@@ -66,6 +78,14 @@ def _malformed(request: Request, error: Exception) -> Response:
     ]
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     return problem(request, status, details, code="invalid_request")
+
+
+def _of_value(request: Request, error: Exception) -> Response:
+    """Refuse text that the database cannot hold; any other such error is a fault."""
+    if not isinstance(error, UnicodeEncodeError) and "NUL" not in str(error):
+        return _unknown(request, error)
+    detail = "The request has text with a null character, or with half of a surrogate pair."
+    return problem(request, HTTPStatus.UNPROCESSABLE_ENTITY, detail, code="invalid_request")
 
 
 def _of_http(request: Request, error: Exception) -> Response:

@@ -16,6 +16,7 @@ from headway.domain.errors import (
     NotFoundError,
     RefusalError,
     RequestError,
+    SecretError,
 )
 from headway.domain.hints import ActionCall, Hint, HintPart, Parameter
 
@@ -26,6 +27,7 @@ _OF_ERRORS: Final[Mapping[type[HeadwayError], HTTPStatus]] = {
     ConflictError: HTTPStatus.CONFLICT,
     RequestError: HTTPStatus.UNPROCESSABLE_ENTITY,
     RefusalError: HTTPStatus.BAD_REQUEST,
+    SecretError: HTTPStatus.UNPROCESSABLE_ENTITY,
     DatabaseError: HTTPStatus.SERVICE_UNAVAILABLE,
     LogsError: HTTPStatus.SERVICE_UNAVAILABLE,
     ArchiveError: HTTPStatus.SERVICE_UNAVAILABLE,

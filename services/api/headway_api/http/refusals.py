@@ -25,10 +25,22 @@ class TooManyTriesError(HeadwayError):
         self.seconds = seconds
 
 
+class NotInHeadwayError(HeadwayError):
+    """An operation of Airflow's API that Headway does not have."""
+
+    code = "not_in_headway"
+
+
 class RoleError(RefusalError):
     """The account's role may not do that."""
 
     code = "role_refused"
+
+
+class ProviderError(HeadwayError):
+    """The OpenID Connect provider cannot be reached, or breaks the protocol."""
+
+    code = "provider_unusable"
 
 
 class TooManyStreamsError(HeadwayError):

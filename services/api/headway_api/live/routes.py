@@ -52,6 +52,7 @@ class LiveResponse(Response):
 
 @router.get(
     "/live",
+    status_code=200,
     response_class=LiveResponse,
     responses={200: {"content": {MEDIA: {"schema": {"type": "string"}}}}, **errors(429)},
 )

@@ -17,11 +17,13 @@ IDLE_TIMEOUT: Final = 86_400.0
 class Authenticated:
     """What a request may do, and who the journal says has made it.
 
-    That is "user:ann", or "token:ann/ci" for the token ci of ann.
+    That is "user:ann", or "token:ann/ci" for the token ci of ann.  `token` is the name of that
+    token; None if a password, a link or a provider has said who it is.
     """
 
     account: Account
     actor: str
+    token: str | None = None
 
 
 def by_session(conn: Connection, session: str, idle: float = IDLE_TIMEOUT) -> Authenticated | None:
@@ -37,7 +39,7 @@ def by_token(conn: Connection, token: str) -> Authenticated | None:
         return None
     name = found.account.name
     actor = f"user:{name}" if found.name is None else f"token:{name}/{found.name}"
-    return Authenticated(found.account, actor)
+    return Authenticated(found.account, actor, found.name)
 
 
 def still(

@@ -62,11 +62,16 @@ def progress_of(conn: Connection, backfill_id: int) -> BackfillProgress:
     """Return how far a backfill has come; NotFoundError without it."""
     found = backfill_views.progress(conn, backfill_id)
     if not found:
-        raise BackfillNotFoundError(
-            f"There is no backfill {backfill_id}.",
-            hint=hint(act(Action.LIST_BACKFILLS), " shows them all."),
-        )
+        raise no_backfill(backfill_id)
     return found[0]
+
+
+def no_backfill(backfill_id: int) -> BackfillNotFoundError:
+    """Return the error for a backfill that is not there."""
+    return BackfillNotFoundError(
+        f"There is no backfill {backfill_id}.",
+        hint=hint(act(Action.LIST_BACKFILLS), " shows them all."),
+    )
 
 
 def _lock_unfinished(conn: Connection, backfill_id: int) -> BackfillProgress:

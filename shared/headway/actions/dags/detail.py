@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import islice, takewhile
 
 from sqlalchemy import Connection
 
@@ -14,10 +14,12 @@ from headway.db.scheduling import dags
 from headway.decide.scheduling.due import expected
 from headway.decide.scheduling.due_plan import ScheduleRules
 from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.spec import DagSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagNotFoundError
 from headway.timetables import registry
 from headway.timetables.preview import Coming, coming
+from headway.timetables.sequence import known, runs_between
 from headway.timetables.wall_clock.zones import find_zone
 
 
@@ -66,7 +68,13 @@ def dag_detail(conn: Connection, dag_id: str) -> DagDetail:
     dag = dag_views.dag(conn, dag_id)
     if dag is None:
         raise DagNotFoundError(f"DAG {dag_id} was deleted just now.")
-    tasks = [
+    schedule = registry.decode(spec.timetable).summary
+    return DagDetail(dag, schedule, spec.timezone, spec.missed, spec.overlap, dag_tasks(spec))
+
+
+def dag_tasks(spec: DagSpec) -> list[DagTaskView]:
+    """Return what is shown of the tasks of a DAG, in topological order."""
+    return [
         DagTaskView(
             task.task_id,
             task.operator,
@@ -79,18 +87,38 @@ def dag_detail(conn: Connection, dag_id: str) -> DagDetail:
         )
         for task in spec.tasks
     ]
-    schedule = registry.decode(spec.timetable).summary
-    return DagDetail(dag, schedule, spec.timezone, spec.missed, spec.overlap, tasks)
 
 
-def upcoming_runs(conn: Connection, dag_id: str, now: datetime, most: int) -> UpcomingRuns:
+def upcoming_runs(
+    conn: Connection, dag_id: str, now: datetime, most: int, *, before: datetime | None = None
+) -> UpcomingRuns:
     """Return up to so many runs that the schedule of a DAG has next, due or to come.
 
-    A paused DAG's are those that it would have if it were unpaused now.
+    With `before`, only those that fall due before that.  A paused DAG's are those that it would
+    have if it were unpaused now.
     """
     spec = current_dag(conn, dag_id).spec
     standing = dags.schedule_state(conn, dag_id, now)
     timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
     runs = expected(timetable, standing, ScheduleRules.of(spec), now, most)
-    found = list(coming(islice(runs, most), zone, standing.last))
+    near = takewhile(lambda run: before is None or run.run_after < before, runs)
+    found = list(coming(islice(near, most), zone, standing.last))
+    return UpcomingRuns(found, spec.timezone, timetable.remarks)
+
+
+def runs_between_dates(
+    conn: Connection, dag_id: str, dates: tuple[datetime, datetime], most: int
+) -> UpcomingRuns:
+    """Return up to so many runs of a DAG's schedule whose intervals start between two dates.
+
+    They are within the dates of the DAG, and may be over or not, and have a run or not.
+    """
+    spec = current_dag(conn, dag_id).spec
+    timetable, zone = registry.decode(spec.timetable), find_zone(spec.timezone)
+    first = max(filter(None, (dates[0], spec.start_date)))
+    last = min(filter(None, (dates[1], spec.end_date)))
+    found: list[Coming] = []
+    if first <= last:
+        runs = known(timetable, runs_between(timetable, spec.start_date, first, last))
+        found = list(coming(islice(runs, most), zone))
     return UpcomingRuns(found, spec.timezone, timetable.remarks)

@@ -1,7 +1,7 @@
 """Look at what a DAG was: its versions, the code of one, the version of a run."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
@@ -50,13 +50,13 @@ class RunDetail:
 
 def versions_of(conn: Connection, dag_id: str) -> list[VersionView]:
     """Return the versions of a DAG, also of one that no file defines any more."""
-    _check_dag(conn, dag_id)
+    check_known(conn, dag_id)
     return history.versions(conn, dag_id)
 
 
 def as_it_was(conn: Connection, dag_id: str, number: int | None) -> AsItWas:
     """Return a version, or the one in force; NotFoundError, naming those there are, without it."""
-    _check_dag(conn, dag_id)
+    check_known(conn, dag_id)
     stored = history.one(conn, dag_id, number)
     if stored is None:
         there = ", ".join(map(str, repins.numbers(conn, dag_id)))
@@ -72,6 +72,15 @@ def sources(conn: Connection, *versions: AsItWas) -> list[dict[str, bytes]]:
     wanted = {key for version in versions for key in version.files.values()}
     found = stored_versions.contents(conn, sorted(wanted))
     return [{path: found[key] for path, key in version.files.items()} for version in versions]
+
+
+def changed_sources(conn: Connection, old: AsItWas, new: AsItWas) -> list[dict[str, bytes]]:
+    """Return of both versions the files that are not the same in the other one."""
+    return sources(
+        conn,
+        replace(old, files=_without(old.files, new.files)),
+        replace(new, files=_without(new.files, old.files)),
+    )
 
 
 def graph_of_run(conn: Connection, dag_id: str, run_id: str) -> RunGraph:
@@ -92,6 +101,11 @@ def run_detail(conn: Connection, dag_id: str, run_id: str) -> RunDetail:
     return RunDetail(run, graph_of_run(conn, dag_id, run_id), tasks, deadlines)
 
 
-def _check_dag(conn: Connection, dag_id: str) -> None:
+def check_known(conn: Connection, dag_id: str) -> None:
+    """Raise NotFoundError, naming the nearest, unless the DAG is there, in a DAG file or not."""
     if dag_views.dag(conn, dag_id) is None:
         current_dag(conn, dag_id)
+
+
+def _without(files: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    return {path: key for path, key in files.items() if others.get(path) != key}

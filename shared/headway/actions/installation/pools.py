@@ -40,7 +40,12 @@ def delete_pool(conn: Connection, name: str, actor: str) -> None:
     if name == DEFAULT_POOL:
         raise ConflictError(f"The pool {DEFAULT_POOL} cannot be deleted; set its slots instead.")
     if not pools.delete(conn, name):
-        raise PoolNotFoundError(
-            f"There is no pool {name!r}.", hint=hint(act(Action.LIST_POOLS), " shows them all.")
-        )
+        raise no_pool(name)
     events.add(conn, Event(actor=actor, action="pool.delete", details={"pool": name}))
+
+
+def no_pool(name: str) -> PoolNotFoundError:
+    """Return the error for a pool that is not there."""
+    return PoolNotFoundError(
+        f"There is no pool {name!r}.", hint=hint(act(Action.LIST_POOLS), " shows them all.")
+    )

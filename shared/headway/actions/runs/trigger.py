@@ -31,6 +31,7 @@ class TriggerRequest:
 
     It is about `interval`, of any length, or about what was complete at its date.  One whose
     date is to come waits for it, unless `in_future` allows that of DAGs without a schedule.
+    The journal tells the `reason`, if there is one.
     """
 
     dag_id: str
@@ -39,6 +40,7 @@ class TriggerRequest:
     logical_date: datetime | None = None
     in_future: bool = False
     interval: DataInterval | None = None
+    reason: str | None = None
 
 
 def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str) -> str:
@@ -69,6 +71,8 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
         details["logical_date"] = date.isoformat()
     if request.interval is not None:
         details["interval"] = [interval.start.isoformat(), interval.end.isoformat()]
+    if request.reason is not None:
+        details["reason"] = request.reason
     events.add(
         conn,
         Event(actor=actor, action="run.trigger", dag_id=dag_id, run_id=name, details=details),

@@ -1,6 +1,5 @@
 """Print the logs of a task's attempts, also while they run."""
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,18 +18,16 @@ from headway.domain.errors import AttemptNotFoundError, LogNotFoundError
 from headway.domain.hints import Action, act, hint
 from headway.domain.states import TERMINAL
 from headway.runtime.daemon.clock import SystemClock
-from headway.runtime.logs.copies import RemoteLogs
-from headway.runtime.logs.escaping import visible
-from headway.runtime.logs.lines import LogLine, LogSource, decode, rendered
+from headway.runtime.logs.copies import log_places
+from headway.runtime.logs.lines import LogLine, LogSource, decode, readable
 from headway.runtime.logs.paths import LogKey, logs_folder
-from headway.runtime.logs.reading import LocalLogs, LogPlace, LogReader
+from headway.runtime.logs.reading import LogPlace, LogReader
 from headway.runtime.settings import configuration
 from headway.runtime.settings.logs import LogSettings
 
 if TYPE_CHECKING:
     from headway.cli.input.session import Transaction
 
-_COLOURING: Final = re.compile("\x1b\\[[0-9;:]*m")
 _LEVELS: Final = {"WARNING": "yellow", "ERROR": "red", "CRITICAL": "red"}
 
 
@@ -157,9 +154,7 @@ def _one_of(started: list[int], request: LogRequest) -> int:
 
 
 def _places() -> list[LogPlace]:
-    local: list[LogPlace] = [LocalLogs(logs_folder(configuration.home()))]
-    remote = configuration.read(LogSettings).remote
-    return local if remote is None else [*local, RemoteLogs.at(remote)]
+    return log_places(configuration.home(), configuration.read(LogSettings).remote)
 
 
 def _elsewhere() -> str:
@@ -180,8 +175,7 @@ def _print(lines: Iterable[bytes], *, raw: bool) -> None:
 
 
 def _shown(line: LogLine, *, coloured: bool) -> Iterator[str]:
-    # What a task prints must not command the terminal; its colours only disturb.
-    texts = (visible(_COLOURING.sub("", text)) for text in rendered(line))
+    texts = readable(line)
     if not coloured:
         yield from texts
         return

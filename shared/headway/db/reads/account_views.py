@@ -6,17 +6,26 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import PagedList
+from headway.db.reads.pages.paging import Asked, ListPage
+
 ACCOUNTS = text("""
     SELECT name, role, bundles, oidc_issuer, oidc_subject, created_at, disabled_at
       FROM api_account
+     WHERE (CAST(:name AS text) IS NULL OR name = :name)
+       AND (CAST(:after AS text) IS NULL OR name > :after)
      ORDER BY name
+     LIMIT :limit
 """)
 
 TOKENS = text("""
     SELECT id, account, name, role, bundles, created_at, expires_at, last_used_at, revoked_at
       FROM api_token
      WHERE name IS NOT NULL AND account = coalesce(CAST(:account AS text), account)
+       AND (CAST(:after_id AS bigint) IS NULL OR (account, id) > (:after_account, :after_id))
      ORDER BY account, id
+     LIMIT :limit
 """)
 
 
@@ -59,9 +68,47 @@ class TokenView:
 
 def accounts(conn: Connection) -> list[AccountView]:
     """Return all accounts, by name."""
-    return [AccountView(**row) for row in conn.execute(ACCOUNTS).mappings()]
+    return _accounts(conn)
+
+
+def account(conn: Connection, name: str) -> AccountView | None:
+    """Return the account of that name; None when there is none."""
+    return next(iter(_accounts(conn, name=name)), None)
+
+
+def accounts_page(conn: Connection, asked: Asked) -> ListPage[AccountView]:
+    """Return a page of the accounts, by name."""
+    listing = PagedList("accounts", (str,), "name")
+    (after,) = listing.key(asked.cursor) or (None,)
+    rows = _accounts(conn, after=after, limit=asked.limit + 1)
+    return paging.listed(rows, asked.limit, listing, lambda row: (row.name,))
 
 
 def tokens(conn: Connection, account: str | None = None) -> list[TokenView]:
     """Return the tokens of an account, or of all if it is None, by account and number."""
-    return [TokenView(**row) for row in conn.execute(TOKENS, {"account": account}).mappings()]
+    return _tokens(conn, account, (None, None), None)
+
+
+def tokens_page(conn: Connection, asked: Asked, account: str | None = None) -> ListPage[TokenView]:
+    """Return a page of the tokens of an account, or of all if it is None."""
+    listing = PagedList("tokens", (str, int), "account", filters={"account": account})
+    after = listing.key(asked.cursor) or (None, None)
+    rows = _tokens(conn, account, after, asked.limit + 1)
+    return paging.listed(rows, asked.limit, listing, lambda row: (row.account, row.id))
+
+
+def _accounts(conn: Connection, **given: object) -> list[AccountView]:
+    wanted = {"name": None, "after": None, "limit": None, **given}
+    return [AccountView(**row) for row in conn.execute(ACCOUNTS, wanted).mappings()]
+
+
+def _tokens(
+    conn: Connection, account: str | None, after: Sequence[object], limit: int | None
+) -> list[TokenView]:
+    wanted = {
+        "account": account,
+        "after_account": after[0],
+        "after_id": after[1],
+        "limit": limit,
+    }
+    return [TokenView(**row) for row in conn.execute(TOKENS, wanted).mappings()]

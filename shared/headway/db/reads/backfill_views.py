@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Row, text
 
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import PagedList
+from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.backfill import BackfillState, DateDecision, Direction, Reprocess
 from headway.domain.hints import Action, Hint, act, hint
 from headway.domain.states import RunState
@@ -63,12 +67,13 @@ HOLD = text("""
 
 
 DATES = text("""
-    SELECT it.interval_start, it.interval_end, it.schedule_date, it.decision, it.reason, it.run_id,
-           run.state
+    SELECT it.position, it.interval_start, it.interval_end, it.schedule_date, it.decision,
+           it.reason, it.run_id, run.state
       FROM backfill_date AS it
       LEFT JOIN dag_run AS run ON run.id = it.dag_run_id
-     WHERE it.backfill_id = :id
+     WHERE it.backfill_id = :id AND (CAST(:after AS int) IS NULL OR it.position > :after)
      ORDER BY it.position
+     LIMIT :limit
 """)
 
 
@@ -191,18 +196,30 @@ def unfinished(conn: Connection, backfill_id: int) -> list[int]:
 
 def dates(conn: Connection, backfill_id: int) -> list[BackfillDateView]:
     """Return what becomes of each date of a backfill, in the order of its plan."""
-    return [
-        BackfillDateView(
-            row.interval_start,
-            row.interval_end,
-            row.schedule_date,
-            DateDecision(row.decision),
-            row.reason,
-            row.run_id,
-            row.state and RunState(row.state),
-        )
-        for row in conn.execute(DATES, {"id": backfill_id})
-    ]
+    wanted = {"id": backfill_id, "after": None, "limit": None}
+    return [_date(row) for row in conn.execute(DATES, wanted)]
+
+
+def dates_page(conn: Connection, asked: Asked, backfill_id: int) -> ListPage[BackfillDateView]:
+    """Return a page of the dates of a backfill that the reader may see, in the plan's order."""
+    listing = PagedList("dates of a backfill", (int,), "position", filters={"id": backfill_id})
+    (after,) = listing.key(asked.cursor) or (None,)
+    wanted = {"id": backfill_id, "after": after, "limit": asked.limit + 1}
+    rows = [(row.position, _date(row)) for row in conn.execute(DATES, wanted)]
+    found = paging.listed(rows, asked.limit, listing, lambda row: (row[0],))
+    return ListPage([date for _, date in found.rows], found.following)
+
+
+def _date(row: Row[Any]) -> BackfillDateView:
+    return BackfillDateView(
+        row.interval_start,
+        row.interval_end,
+        row.schedule_date,
+        DateDecision(row.decision),
+        row.reason,
+        row.run_id,
+        row.state and RunState(row.state),
+    )
 
 
 def progress(conn: Connection, backfill_id: int | None = None) -> list[BackfillProgress]:

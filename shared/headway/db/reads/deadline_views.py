@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, RowMapping, text
 
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import PagedList
+from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.states import TERMINAL, DeadlineState
 
 # One that is over, or met, is shown so before a scheduler has judged it.
 DEADLINES = text("""
-    SELECT run.dag_id, run.run_id, it.task_id, it.name AS deadline,
+    SELECT it.id, run.dag_id, run.run_id, it.task_id, it.name AS deadline,
            coalesce(it.due_at, known.due_at) AS due_at, known.ended_at,
            CASE WHEN it.state <> 'open' THEN it.state
                 WHEN known.ended_at <= coalesce(it.due_at, known.due_at, known.ended_at)
@@ -17,6 +20,7 @@ DEADLINES = text("""
            it.judged_at
       FROM deadline AS it
       JOIN dag_run AS run ON run.id = it.dag_run_id
+      JOIN dag ON dag.dag_id = run.dag_id
      CROSS JOIN LATERAL (
            SELECT (SELECT run.started_at + make_interval(secs => its.seconds)
                      FROM dag_deadline AS its
@@ -31,6 +35,8 @@ DEADLINES = text("""
                   AS ended_at) AS known
      WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
        AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+       AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+       AND (CAST(:before AS bigint) IS NULL OR it.id < :before)
        AND (CAST(:state AS text) IS NULL OR it.state IN (:state, 'open'))
        AND (CAST(:state AS text) IS NULL OR
             CASE WHEN it.state <> 'open' THEN it.state
@@ -68,16 +74,41 @@ def deadlines(
     limit: int = 1000,
 ) -> list[DeadlineView]:
     """Return deadlines of runs and their tasks, those that were entered last first."""
-    rows = conn.execute(
-        DEADLINES,
-        {
-            "dag_id": dag_id,
-            "run_id": run_id,
-            "state": state,
-            "limit": limit,
-            "terminal": sorted(TERMINAL),
-        },
-    )
-    return [
-        DeadlineView(**{**row, "state": DeadlineState(row["state"])}) for row in rows.mappings()
-    ]
+    asked = {
+        "dag_id": dag_id,
+        "run_id": run_id,
+        "state": state,
+        "bundles": None,
+        "before": None,
+        "limit": limit,
+        "terminal": sorted(TERMINAL),
+    }
+    return [_view(row) for row in conn.execute(DEADLINES, asked).mappings()]
+
+
+def page(
+    conn: Connection,
+    asked: Asked,
+    dag_id: str | None = None,
+    run_id: str | None = None,
+    state: DeadlineState | None = None,
+) -> ListPage[DeadlineView]:
+    """Return a page of deadlines, those that were entered last first."""
+    of = {"dag_id": dag_id, "run_id": run_id, "state": state and str(state)}
+    listing = PagedList("deadlines", (int,), "id", filters=of)
+    (before,) = listing.key(asked.cursor) or (None,)
+    parameters = {
+        **of,
+        "bundles": paging.as_list(asked.bundles),
+        "before": before,
+        "limit": asked.limit + 1,
+        "terminal": sorted(TERMINAL),
+    }
+    rows = [(row["id"], _view(row)) for row in conn.execute(DEADLINES, parameters).mappings()]
+    found = paging.listed(rows, asked.limit, listing, lambda row: (row[0],))
+    return ListPage([deadline for _, deadline in found.rows], found.following)
+
+
+def _view(row: RowMapping) -> DeadlineView:
+    fields = {name: value for name, value in row.items() if name != "id"}
+    return DeadlineView(**{**fields, "state": DeadlineState(row["state"])})

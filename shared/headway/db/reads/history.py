@@ -5,17 +5,30 @@ from datetime import datetime
 
 from sqlalchemy import Connection, text
 
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import PagedList
+from headway.db.reads.pages.paging import Asked, ListPage
+
 VERSIONS = text("""
     SELECT version.number, coalesce(version.id = dag.version_id, false) AS in_force,
            version.created_at, version.commit, version.fingerprint,
            (SELECT count(*) FROM dag_task WHERE version_id = version.id) AS tasks,
            (SELECT count(*) FROM dag_run WHERE version_id = version.id) AS runs,
-           sha256(serialized) <> lag(sha256(serialized)) OVER in_order AS structure_changed,
-           manifest_hash <> lag(manifest_hash) OVER in_order AS code_changed
-      FROM dag_version AS version
-      JOIN dag USING (dag_id)
-     WHERE version.dag_id = :dag_id
-    WINDOW in_order AS (ORDER BY version.number)
+           sha256(version.serialized) <> sha256(former.serialized) AS structure_changed,
+           version.manifest_hash <> former.manifest_hash AS code_changed
+      FROM (SELECT * FROM dag_version
+             WHERE dag_id = :dag_id
+               AND (CAST(:before AS int) IS NULL OR number < :before)
+               AND (CAST(:number AS int) IS NULL OR number = :number)
+             ORDER BY number DESC
+             LIMIT :limit) AS version
+      JOIN dag ON dag.dag_id = version.dag_id
+      LEFT JOIN LATERAL (
+           SELECT serialized, manifest_hash FROM dag_version AS it
+            WHERE it.dag_id = version.dag_id AND it.number < version.number
+            ORDER BY it.number DESC
+            LIMIT 1) AS former ON true
+     WHERE CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[]))
      ORDER BY version.number DESC
 """)
 
@@ -82,7 +95,30 @@ class OfRun:
 
 def versions(conn: Connection, dag_id: str) -> list[VersionView]:
     """Return the versions of a DAG, the newest first."""
-    return [VersionView(**row) for row in conn.execute(VERSIONS, {"dag_id": dag_id}).mappings()]
+    wanted = {"dag_id": dag_id, "number": None, "before": None, "bundles": None, "limit": None}
+    return [VersionView(**row) for row in conn.execute(VERSIONS, wanted).mappings()]
+
+
+def version(conn: Connection, dag_id: str, number: int) -> VersionView | None:
+    """Return the version of that number; None when there is none."""
+    wanted = {"dag_id": dag_id, "number": number, "before": None, "bundles": None, "limit": 1}
+    row = conn.execute(VERSIONS, wanted).mappings().one_or_none()
+    return None if row is None else VersionView(**row)
+
+
+def page(conn: Connection, asked: Asked, dag_id: str) -> ListPage[VersionView]:
+    """Return a page of the versions of a DAG, the newest first."""
+    listing = PagedList("versions of a DAG", (int,), "number", filters={"dag_id": dag_id})
+    (before,) = listing.key(asked.cursor) or (None,)
+    wanted = {
+        "dag_id": dag_id,
+        "number": None,
+        "before": before,
+        "bundles": paging.as_list(asked.bundles),
+        "limit": asked.limit + 1,
+    }
+    rows = [VersionView(**row) for row in conn.execute(VERSIONS, wanted).mappings()]
+    return paging.listed(rows, asked.limit, listing, lambda row: (row.number,))
 
 
 def one(conn: Connection, dag_id: str, number: int | None) -> StoredVersion | None:

@@ -60,6 +60,11 @@ class RunView:
     backfill_id: int | None
 
     @property
+    def logical_date(self) -> datetime:
+        """The date that a manual run was triggered for; of any other the start of its interval."""
+        return self.schedule_date if self.run_type is RunType.MANUAL else self.interval_start
+
+    @property
     def ended(self) -> bool:
         """Whether the run has ended."""
         return self.state not in UNFINISHED_RUN

@@ -1,10 +1,15 @@
 """SQL that shows what attempts cost in Spark."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Connection, text
+
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import PagedList
+from headway.db.reads.pages.paging import Asked, ListPage
 
 # An attempt with a handle and without figures is one of which they are unknown.
 COST = text("""
@@ -24,6 +29,7 @@ COST = text("""
            max(CAST(work.figures ->> 'peak_memory_bytes' AS bigint)) AS peak_memory_bytes,
            max(CAST(work.figures ->> 'skew' AS float8)) AS skew
       FROM dag_run AS run
+      JOIN dag ON dag.dag_id = run.dag_id
       JOIN task_instance AS task ON task.dag_run_id = run.id
       JOIN task_attempt AS it ON it.task_instance_id = task.id
       LEFT JOIN spark_work AS work ON work.task_instance_id = it.task_instance_id
@@ -31,8 +37,13 @@ COST = text("""
      WHERE it.handle IS NOT NULL AND it.ended_at IS NOT NULL
        AND (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
        AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+       AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+       AND (CAST(:after_dag AS text) IS NULL
+            OR (run.dag_id, coalesce(CASE WHEN :by_run THEN run.run_id END, ''))
+               > (:after_dag, :after_run))
      GROUP BY 1, 2
      ORDER BY 1, 2
+     LIMIT :limit
 """)
 
 
@@ -64,10 +75,37 @@ class SparkCost:
 
 
 def cost(
-    conn: Connection, dag_id: str | None, run_id: str | None, *, by_run: bool
+    conn: Connection,
+    dag_id: str | None,
+    run_id: str | None,
+    *,
+    by_run: bool,
 ) -> list[SparkCost]:
     """Return what ended attempts took in Spark, by DAG, or by run."""
-    rows = conn.execute(COST, {"dag_id": dag_id, "run_id": run_id, "by_run": by_run}).mappings()
+    return _cost(conn, {"dag_id": dag_id, "run_id": run_id, "by_run": by_run})
+
+
+def page(
+    conn: Connection, asked: Asked, dag_id: str | None, run_id: str | None, *, by_run: bool
+) -> ListPage[SparkCost]:
+    """Return a page of what ended attempts took in Spark, by DAG, or by run."""
+    of = {"dag_id": dag_id, "run_id": run_id, "by_run": by_run}
+    listing = PagedList("cost in Spark", (str, str), "dag_id", filters=of)
+    after_dag, after_run = listing.key(asked.cursor) or (None, None)
+    wanted = {
+        **of,
+        "bundles": paging.as_list(asked.bundles),
+        "after_dag": after_dag,
+        "after_run": after_run,
+        "limit": asked.limit + 1,
+    }
+    rows = _cost(conn, wanted)
+    return paging.listed(rows, asked.limit, listing, lambda row: (row.dag_id, row.run_id or ""))
+
+
+def _cost(conn: Connection, given: Mapping[str, object]) -> list[SparkCost]:
+    every = {"bundles": None, "after_dag": None, "after_run": None, "limit": None}
+    rows = conn.execute(COST, {**every, **given}).mappings()
     return [SparkCost(**{name: _plain(value) for name, value in row.items()}) for row in rows]
 
 

@@ -37,6 +37,7 @@ ATTEMPTS = text("""
      WHERE run.dag_id = :dag_id AND run.run_id = :run_id
        AND (CAST(:task_id AS text) IS NULL OR task.task_id = :task_id)
        AND (CAST(:map_index AS integer) IS NULL OR task.map_index = :map_index)
+       AND (NOT :spark OR it.handle IS NOT NULL)
      ORDER BY task.id, it.attempt
 """)
 
@@ -141,6 +142,11 @@ def attempts(
     return _attempts(conn, _asked(dag_id, run_id, task_id))
 
 
+def spark_attempts(conn: Connection, dag_id: str, run_id: str) -> list[AttemptView]:
+    """Return the attempts of a run that have given Spark something to do, in the tasks' order."""
+    return _attempts(conn, {**_asked(dag_id, run_id), "spark": True})
+
+
 def histories(conn: Connection, dag_id: str, run_id: str) -> list[TaskHistory]:
     """Return the task instances of a run with their attempts, in topological order."""
     return _histories(conn, _asked(dag_id, run_id))
@@ -179,7 +185,8 @@ def _task(row: Mapping[str, Any]) -> TaskView:
 
 
 def _attempts(conn: Connection, asked: Mapping[str, object]) -> list[AttemptView]:
-    return [_attempt(row) for row in conn.execute(ATTEMPTS, asked).mappings()]
+    wanted = {"spark": False, **asked}
+    return [_attempt(row) for row in conn.execute(ATTEMPTS, wanted).mappings()]
 
 
 def _attempt(row: RowMapping) -> AttemptView:

@@ -53,6 +53,17 @@ def below(graph: DagGraph, tasks: Iterable[str]) -> set[str]:
     return found
 
 
+def above(graph: DagGraph, tasks: Iterable[str]) -> set[str]:
+    """Return the tasks that these wait for, directly or not; of these, those above others."""
+    found: set[str] = set()
+    waiting = list(tasks)
+    while waiting:
+        new = set(graph.tasks[waiting.pop()].upstream) - found
+        found |= new
+        waiting += new
+    return found
+
+
 def selected(graph: DagGraph, selection: Selection) -> set[str]:
     """Return the tasks that are named, all if none is, with those below them if these count."""
     named = set(selection.tasks or graph.tasks)
@@ -130,23 +141,13 @@ def _around(graph: DagGraph, tasks: Collection[str]) -> set[str]:
         return found
     for task in tasks:
         after = below(graph, [task])
-        for setup in _setups_above(graph, task):
+        for setup in above(graph, [task]) & graph.setups:
             teardowns = {
                 task_id for task_id in graph.downstream[setup] if graph.tasks[task_id].is_teardown
             }
             if not teardowns or teardowns & after:
                 found |= {setup, *teardowns}
     return found - set(tasks)
-
-
-def _setups_above(graph: DagGraph, task_id: str) -> set[str]:
-    found: set[str] = set()
-    waiting = [task_id]
-    while waiting:
-        new = set(graph.tasks[waiting.pop()].upstream) - found
-        found |= new
-        waiting += new
-    return found & graph.setups
 
 
 def _inputs(graph: DagGraph, task_id: str) -> set[str]:

@@ -8,11 +8,19 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Self
 
 from headway.domain.errors import LogsError, SettingsError
+from headway.runtime.logs.paths import logs_folder
+from headway.runtime.logs.reading import LocalLogs, LogPlace
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 _EXTRAS: Final = {"s3": "headway[s3]", "s3a": "headway[s3]", "gs": "headway[gcs]"}
+
+
+def log_places(home: Path, remote: str | None) -> "list[LogPlace]":
+    """Return where a machine finds logs: in its own home, then where logs are copied to, if so."""
+    local: list[LogPlace] = [LocalLogs(logs_folder(home))]
+    return local if remote is None else [*local, RemoteLogs.at(remote)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ line that claims to be of another source.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +14,15 @@ from enum import StrEnum
 from json.encoder import encode_basestring
 from typing import Final
 
+from headway.runtime.logs.escaping import visible
+
 RECORD: Final = "\x1e"
 _NEXT: Final = "\x1f"
 LONGEST_LINE: Final = 16 * 2**10
 """Characters after which a line is broken."""
 
 _LONGEST_NAME: Final = 200
+_COLOURING: Final = re.compile("\x1b\\[[0-9;:]*m")
 _to_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -115,6 +119,14 @@ def rendered(line: LogLine) -> list[str]:
     before = f"{line.time}  {tag}" if line.time else tag
     messages = line.message.split("\n")
     return [before + message.rstrip("\r").rpartition("\r")[2] for message in messages]
+
+
+def readable(line: LogLine) -> list[str]:
+    """Return the line for a person to read, in which nothing commands a terminal.
+
+    What a task prints is spelled out where it would; its colours only disturb.
+    """
+    return [visible(_COLOURING.sub("", text)) for text in rendered(line)]
 
 
 def _encoded(head: str, line: str) -> Iterator[bytes]:

@@ -7,7 +7,17 @@ from typing import Final
 
 PREFIX: Final = "HEADWAY_"
 
-SECTIONS: Final = ("database", "roles", "api", "parser", "scheduler", "worker", "logs", "secrets")
+SECTIONS: Final = (
+    "database",
+    "roles",
+    "api",
+    "oidc",
+    "parser",
+    "scheduler",
+    "worker",
+    "logs",
+    "secrets",
+)
 """The sections of all settings."""
 
 _OTHERS: Final = (

@@ -28,7 +28,7 @@ from headway.db.reads.pages.task_pages import TaskFilter
 from headway.db.reads.pages.xcom_pages import XComName
 from headway.domain.states import RunState, TaskState
 from headway.domain.variable import SecretKind
-from headway.testing.data import bulk_history, seed
+from headway.testing.data import bulk_history, forced, seed
 
 Read = Callable[[Connection, Asked], ListPage[Any]]
 RUNS = 7
@@ -85,6 +85,7 @@ READS: dict[str, Read] = {
     "versions": version_pages.page,
     "import errors": file_pages.errors,
     "warnings": file_pages.warnings,
+    "warnings of DAGs": file_pages.dag_warnings,
     "backfills": backfill_pages.page,
     "pools": pool_pages.page,
     "secrets": lambda conn, asked: secret_pages.page(conn, asked, SecretKind.VARIABLE),
@@ -101,6 +102,7 @@ def filled(engine: Engine) -> Engine:
     seed.register(engine)
     bulk_history.add(engine, runs=RUNS)
     with engine.begin() as conn:
+        conn.execute(forced.UNGUARDED)
         for statement in ROWS.split(";\n"):
             if statement.strip():
                 conn.execute(text(statement))

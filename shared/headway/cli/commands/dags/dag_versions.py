@@ -54,14 +54,14 @@ def diff(
     output: Output = Format.TABLE,
 ) -> None:
     """Show the differences between two versions of a DAG: tasks, edges and code."""
-    from headway.actions.dags.history import as_it_was, sources
+    from headway.actions.dags.history import as_it_was, changed_sources
     from headway.cli.input.session import transaction
     from headway.cli.screen.terminal import show_lines
     from headway.decide.changes import difference
 
     with transaction() as conn:
         before, after = as_it_was(conn, dag_id, old), as_it_was(conn, dag_id, new)
-        old_files, new_files = ({}, {}) if structure else sources(conn, before, after)
+        old_files, new_files = ({}, {}) if structure else changed_sources(conn, before, after)
     shape = difference.Structure() if code else difference.structure(before.spec, after.spec)
     files = difference.code(old_files, new_files)
     if output is Format.JSON:

@@ -39,6 +39,7 @@ QUEUE_ORDER = text("""
           FROM waiting
           JOIN dag USING (dag_id)
          WHERE NOT dag.paused
+           AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
            AND (CAST(:before AS float8) IS NULL OR (rank, id) < (:before, :task))
     ), next AS MATERIALIZED (
         SELECT id FROM nth WHERE nth <= :per_dag ORDER BY rank, id LIMIT :limit
@@ -161,15 +162,22 @@ def ready(conn: Connection, task: int) -> ReadyTask:
     return ReadyTask(*row)
 
 
-def waiting(conn: Connection, pool: str, before: ReadyTask | None = None) -> list[WaitingTask]:
+def waiting(
+    conn: Connection,
+    pool: str,
+    before: ReadyTask | None = None,
+    bundles: Sequence[str] | None = None,
+) -> list[WaitingTask]:
     """Return who waits in the queue order of a pool, in order: all of them, or those before a task.
 
-    At most `PER_DAG` of each DAG, none of a paused one, and at most `PER_POOL` in all.
+    With `bundles`, only tasks of DAGs of these.  At most `PER_DAG` of each DAG, none of a paused
+    one, and at most `PER_POOL` in all.
     """
     rows = conn.execute(
         QUEUE_ORDER,
         {
             "pool": pool,
+            "bundles": None if bundles is None else list(bundles),
             "before": before and before.rank,
             "task": before and before.id,
             "per_dag": PER_DAG,

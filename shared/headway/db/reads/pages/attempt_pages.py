@@ -1,5 +1,6 @@
 """All attempts of a task instance.  Reads only."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ PAGE = text("""
      WHERE run.dag_id = :dag_id AND run.run_id = :run_id
        AND task.task_id = :task_id AND task.map_index = :map_index
        AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+       AND (CAST(:attempt AS int) IS NULL OR it.attempt = :attempt)
        AND CASE WHEN CAST(:last AS int) IS NULL THEN true
                 WHEN :descending THEN it.attempt < :last
                 ELSE it.attempt > :last END
@@ -63,12 +65,29 @@ def page(conn: Connection, asked: Asked, of: InstanceName) -> ListPage[ListedAtt
     parameters = {
         **asdict(of),
         "bundles": paging.as_list(asked.bundles),
+        "attempt": None,
         "last": last,
         "descending": asked.descending,
         "limit": asked.limit + 1,
     }
     found = [_listed(dict(row)) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(found, asked.limit, listing, lambda row: (row.attempt.attempt,))
+
+
+def one(
+    conn: Connection, bundles: Sequence[str] | None, of: InstanceName, number: int
+) -> ListedAttempt | None:
+    """Return that attempt of a task instance; None when there is none of that number."""
+    parameters = {
+        **asdict(of),
+        "bundles": paging.as_list(bundles),
+        "attempt": number,
+        "last": None,
+        "descending": False,
+        "limit": 1,
+    }
+    row = conn.execute(PAGE, parameters).mappings().one_or_none()
+    return None if row is None else _listed(dict(row))
 
 
 def _listed(fields: dict[str, Any]) -> ListedAttempt:

@@ -1,5 +1,6 @@
 """Backfills, of one DAG or of all, page by page.  Reads only."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,6 +26,7 @@ PAGE = text("""
              WHERE (CAST(:bundles AS text[]) IS NULL
                     OR dag.bundle = ANY (CAST(:bundles AS text[])))
                AND (CAST(:dag_id AS text) IS NULL OR backfill.dag_id = :dag_id)
+               AND (CAST(:number AS bigint) IS NULL OR backfill.id = :number)
                AND CASE WHEN CAST(:last AS bigint) IS NULL THEN true
                         WHEN :descending THEN backfill.id < :last
                         ELSE backfill.id > :last END
@@ -57,11 +59,23 @@ class ListedBackfill:
 
 def page(conn: Connection, asked: Asked, dag_id: str | None = None) -> ListPage[ListedBackfill]:
     """Return a page of the backfills, in the order in which they were created."""
+    return _page(conn, asked, dag_id)
+
+
+def one(conn: Connection, bundles: Sequence[str] | None, number: int) -> ListedBackfill | None:
+    """Return the backfill of that number; None when there is none."""
+    return next(iter(_page(conn, Asked(bundles, 1), number=number).rows), None)
+
+
+def _page(
+    conn: Connection, asked: Asked, dag_id: str | None = None, number: int | None = None
+) -> ListPage[ListedBackfill]:
     listing = PagedList("backfills", (int,), "id", asked.descending, {"dag_id": dag_id})
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
         "bundles": paging.as_list(asked.bundles),
         "dag_id": dag_id,
+        "number": number,
         "last": last,
         "descending": asked.descending,
         "limit": asked.limit + 1,

@@ -102,6 +102,11 @@ def total(
     return paging.count(_EventSearch(conn, Asked(bundles, descending=True), wanted).look)
 
 
+def one(conn: Connection, bundles: Sequence[str] | None, number: int) -> ListedEvent | None:
+    """Return the entry of that number; None when there is none."""
+    return next(iter(_rows(conn, bundles, [number])), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _EventSearch:
     """Looks for the entries that are wanted."""

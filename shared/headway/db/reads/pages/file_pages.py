@@ -1,6 +1,7 @@
 """Import errors and warnings of DAG files, page by page.  Reads only."""
 
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import Connection, TextClause, text
@@ -52,6 +53,22 @@ WARNINGS = text("""
 """)
 
 
+DAG_WARNINGS = text("""
+    SELECT dag.dag_id, file.warning, file.parsed_at AS at
+      FROM dag_file AS file
+      JOIN dag ON dag.bundle = file.bundle AND dag.relative_path = file.relative_path
+     WHERE file.warning IS NOT NULL
+       AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+       AND (CAST(:dag_id AS text) IS NULL OR dag.dag_id = :dag_id)
+       AND CASE WHEN CAST(:last AS text) IS NULL THEN true
+                WHEN :descending THEN dag.dag_id < :last
+                ELSE dag.dag_id > :last END
+     ORDER BY CASE WHEN :descending THEN dag.dag_id END DESC,
+              CASE WHEN NOT :descending THEN dag.dag_id END
+     LIMIT :limit
+""")
+
+
 @dataclass(frozen=True, slots=True)
 class FileFilter:
     """Of which DAG files problems are wanted; None is any.
@@ -62,6 +79,15 @@ class FileFilter:
     bundle: str | None = None
     path_like: str | None = None
     dag_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DagWarning:
+    """What the author of a DAG's file should know, for one of the DAGs of the file."""
+
+    dag_id: str
+    warning: str
+    at: datetime
 
 
 ANY_FILE: Final = FileFilter()
@@ -79,6 +105,21 @@ def warnings(
 ) -> ListPage[ImportProblem]:
     """Return a page of what authors should know of files that were taken over."""
     return _page(conn, WARNINGS, "warnings", asked, wanted)
+
+
+def dag_warnings(conn: Connection, asked: Asked, dag_id: str | None = None) -> ListPage[DagWarning]:
+    """Return a page of the warnings of files, each once for each DAG of its file, by DAG."""
+    listing = PagedList("DAG warnings", (str,), "dag", asked.descending, {"dag_id": dag_id})
+    (last,) = listing.key(asked.cursor) or (None,)
+    parameters = {
+        "dag_id": dag_id,
+        "bundles": paging.as_list(asked.bundles),
+        "last": last,
+        "descending": asked.descending,
+        "limit": asked.limit + 1,
+    }
+    rows = [DagWarning(**row) for row in conn.execute(DAG_WARNINGS, parameters).mappings()]
+    return paging.listed(rows, asked.limit, listing, lambda row: (row.dag_id,))
 
 
 def _page(

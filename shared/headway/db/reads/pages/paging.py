@@ -143,9 +143,14 @@ def contains(part: str) -> str:
 
 def begins_with(prefix: str) -> str:
     """Return the ILIKE pattern of texts that begin with exactly this."""
+    return f"{exactly(prefix)}%"
+
+
+def exactly(whole: str) -> str:
+    """Return the ILIKE pattern of texts that are this, in capitals or not."""
     for special in ("\\", "%", "_"):
-        prefix = prefix.replace(special, f"\\{special}")
-    return f"{prefix}%"
+        whole = whole.replace(special, f"\\{special}")
+    return whole
 
 
 def as_list(values: Sequence[object] | None) -> list[object] | None:

@@ -1,10 +1,12 @@
 """Pools with what takes their slots, page by page.  Reads only."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import Connection, text
 
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
-from headway.db.reads.pages.paging import Asked, ListPage
+from headway.db.reads.pages.paging import MOST_ROWS, Asked, ListPage
 from headway.db.reads.pool_views import PoolView
 
 # A pool is of no bundle.  Who sees some bundles alone sees the pools that active DAGs of these
@@ -56,3 +58,9 @@ def page(conn: Connection, asked: Asked, name_like: str | None = None) -> ListPa
     }
     rows = [PoolView(**row) for row in conn.execute(PAGE, parameters).mappings()]
     return paging.listed(rows, asked.limit, listing, lambda pool: (pool.name,))
+
+
+def one(conn: Connection, bundles: Sequence[str] | None, name: str) -> PoolView | None:
+    """Return the pool of that name; None when there is none."""
+    rows = page(conn, Asked(bundles, MOST_ROWS), paging.exactly(name)).rows
+    return next((pool for pool in rows if pool.name == name), None)

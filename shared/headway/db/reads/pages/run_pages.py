@@ -38,8 +38,8 @@ KEYS = text("""
                    AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
                    AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
                    AND (CAST(:date_start AS timestamptz) IS NULL
-                        OR schedule_date >= :date_start)
-                   AND (CAST(:date_end AS timestamptz) IS NULL OR schedule_date < :date_end)
+                        OR logical_date >= :date_start)
+                   AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
                    AND (CAST(:started_start AS timestamptz) IS NULL
                         OR started_at >= :started_start)
                    AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
@@ -49,6 +49,8 @@ KEYS = text("""
               FROM (SELECT *
                       FROM (SELECT id, dag_id, run_id, state, run_type, version_id, backfill_id,
                                    run_after, schedule_date, started_at, ended_at,
+                                   CASE WHEN run_type = 'manual' THEN schedule_date
+                                        ELSE interval_start END AS logical_date,
                                    CASE CAST(:order AS text)
                                         WHEN 'run_after' THEN run_after
                                         WHEN 'logical_date' THEN schedule_date
@@ -91,7 +93,10 @@ NUMBER = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_i
 
 
 class RunOrder(StrEnum):
-    """By what runs are listed; those that have none of it come last, or first when descending."""
+    """By what runs are listed; those that have none of it come last, or first when descending.
+
+    The logical date is taken for the `schedule_date` here, by which there is an index.
+    """
 
     CREATED = "created"
     RUN_AFTER = "run_after"
@@ -105,7 +110,8 @@ class RunFilter:
     """Which runs are wanted; None is any.
 
     What ends in `_like` is an ILIKE pattern.  `version` is the number of the DAG's version.  The
-    logical date is the run's `schedule_date`.
+    logical date of a manual run is its `schedule_date`, that of any other the start of its
+    interval.
     """
 
     dag_id: str | None = None

@@ -49,8 +49,8 @@ KEYS = text("""
                    AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
                    AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
                    AND (CAST(:date_start AS timestamptz) IS NULL
-                        OR schedule_date >= :date_start)
-                   AND (CAST(:date_end AS timestamptz) IS NULL OR schedule_date < :date_end)
+                        OR logical_date >= :date_start)
+                   AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
                    AND (CAST(:started_start AS timestamptz) IS NULL
                         OR started_at >= :started_start)
                    AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
@@ -60,7 +60,8 @@ KEYS = text("""
               FROM (SELECT task.dag_run_id, task.id, task.dag_id, task.task_id, task.map_index,
                            task.state, task.attempt, task.pool, task.queue, task.started_at,
                            task.ended_at, run.run_id, run.version_id, run.run_after,
-                           run.schedule_date
+                           CASE WHEN run.run_type = 'manual' THEN run.schedule_date
+                                ELSE run.interval_start END AS logical_date
                       FROM dag_run AS run
                       JOIN task_instance AS task ON task.dag_run_id = run.id
                      WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
@@ -87,7 +88,9 @@ ROWS = text("""
            task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
            task.started_at, task.ended_at,
            task.id, task.pool_slots, task.scheduled_at, last.queued_at, process.hostname,
-           run.run_after, run.schedule_date, run.version_id, version.number AS version,
+           run.run_after, run.version_id,
+           CASE WHEN run.run_type = 'manual' THEN run.schedule_date
+                ELSE run.interval_start END AS logical_date, version.number AS version,
            version.created_at AS version_created_at, version.commit, dag.bundle, defined.operator,
            coalesce(CAST(definition.definition ->> 'retries' AS int), 0) AS retries
       FROM task_instance AS task
@@ -112,7 +115,7 @@ NUMBER = text("""
        AND task.task_id = :task_id AND task.map_index = :map_index
 """)
 
-STANDINGS = text("""
+STATES_OF_RUN = text("""
     SELECT task.id, task.state, task.attempt, task.map_index, last.phase
       FROM dag_run AS run
       JOIN task_instance AS task ON task.dag_run_id = run.id
@@ -172,7 +175,7 @@ class ListedTask:
     queued_at: datetime | None
     hostname: str | None
     run_after: datetime
-    schedule_date: datetime
+    logical_date: datetime
     version_id: int
     version: int
     version_created_at: datetime
@@ -210,9 +213,9 @@ def one(conn: Connection, bundles: Sequence[str] | None, name: InstanceName) -> 
     return next(iter(numbered(conn, bundles, list(found))), None)
 
 
-def standings(conn: Connection, dag_id: str, run_id: str) -> dict[int, tuple[object, ...]]:
+def instance_states(conn: Connection, dag_id: str, run_id: str) -> dict[int, tuple[object, ...]]:
     """Return by its number how each task instance of a run stands, to be compared with later."""
-    found = conn.execute(STANDINGS, {"dag_id": dag_id, "run_id": run_id})
+    found = conn.execute(STATES_OF_RUN, {"dag_id": dag_id, "run_id": run_id})
     return {row.id: tuple(row) for row in found}
 
 

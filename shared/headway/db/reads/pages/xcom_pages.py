@@ -30,12 +30,13 @@ KEYS = text("""
                    AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
                    AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
                    AND (CAST(:date_start AS timestamptz) IS NULL
-                        OR schedule_date >= :date_start)
-                   AND (CAST(:date_end AS timestamptz) IS NULL OR schedule_date < :date_end)
+                        OR logical_date >= :date_start)
+                   AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
                    AS matches
               FROM (SELECT task.dag_run_id, task.id, coalesce(xcom.key, '') AS key, task.dag_id,
                            task.task_id, task.map_index, run.run_id, run.run_after,
-                           run.schedule_date
+                           CASE WHEN run.run_type = 'manual' THEN run.schedule_date
+                                ELSE run.interval_start END AS logical_date
                       FROM dag_run AS run
                       JOIN task_instance AS task ON task.dag_run_id = run.id
                       LEFT JOIN LATERAL (
@@ -72,7 +73,9 @@ KEYS = text("""
 
 ROWS = text("""
     SELECT run.dag_id, run.run_id, task.task_id, task.map_index, xcom.attempt, xcom.key,
-           xcom.length, run.run_after, run.schedule_date, attempt.ended_at, task.id
+           xcom.length, run.run_after, attempt.ended_at, task.id,
+           CASE WHEN run.run_type = 'manual' THEN run.schedule_date
+                ELSE run.interval_start END AS logical_date
       FROM task_instance AS task
       JOIN dag_run AS run ON run.id = task.dag_run_id
       JOIN dag ON dag.dag_id = run.dag_id
@@ -127,7 +130,7 @@ class ListedXCom:
     key: str
     length: int | None
     run_after: datetime
-    schedule_date: datetime
+    logical_date: datetime
     ended_at: datetime | None
 
 

@@ -1,0 +1,1 @@
+"""Backfills: list, show, plan, create, pause, resume and cancel them."""

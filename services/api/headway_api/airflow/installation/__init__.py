@@ -1,0 +1,1 @@
+"""What an installation is: its release, its health, its processes, its pools."""

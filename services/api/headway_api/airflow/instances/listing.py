@@ -1,0 +1,198 @@
+"""List task instances: of a run, of a DAG, of all; and those of one mapped task."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Final, TypeAlias
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from sqlalchemy import Connection
+
+from headway.actions.dags.history import graph_of_run
+from headway.actions.lookup import check_tasks
+from headway.db.reads.pages import task_pages
+from headway.db.reads.pages.task_pages import TaskFilter
+from headway.domain.accounts import Permission
+from headway.domain.errors import RequestError
+from headway_api.airflow import listing, ordering
+from headway_api.airflow.filters import RunTimes, like
+from headway_api.airflow.instances.models import ShownTaskInstances
+from headway_api.airflow.listing import FARTHEST, CursorQuery, Limit, OffsetQuery
+from headway_api.airflow.named import DagId, RunId, TaskId, check_named, or_all, run_named
+from headway_api.airflow.states import task_states
+from headway_api.auth.caller import AnyCaller, Caller
+from headway_api.http.documented import errors
+
+router = APIRouter(tags=["Task Instance"])
+
+Number: TypeAlias = Annotated[int, Field(ge=-1, le=2**31 - 1)]
+
+_ORDERS: Final = {"id": None}
+_ORDERS_OF_ONE_TASK: Final = {"map_index": None, "id": None}
+
+
+class InstanceFilters(OffsetQuery, RunTimes):
+    """Which task instances are wanted."""
+
+    state: list[str] = Field([], description="`none` is a state as well.")
+    pool: list[str] = Field([])
+    queue: list[str] = Field([])
+    operator: list[str] = Field([])
+    try_number: list[Number] = Field([])
+    map_index: list[Number] = Field([])
+    order_by: list[str] = Field([], description="id; `-` reverses the order.")
+
+    def filter(self) -> TaskFilter:
+        """Return the task instances that are wanted."""
+        return TaskFilter(
+            states=task_states(self.state),
+            pools=self.pool or None,
+            queues=self.queue or None,
+            operators=self.operator or None,
+            attempts=self.try_number or None,
+            map_indexes=self.map_index or None,
+            run_after=self.within("run_after"),
+            logical_date=self.within("logical_date"),
+            started=self.within("start_date"),
+            ended=self.within("end_date"),
+        )
+
+
+class InstanceQuery(InstanceFilters, CursorQuery):
+    """Which task instances are wanted, in which order, and which page of them."""
+
+    task_id: str | None = None
+    task_display_name_pattern: str | None = None
+    task_display_name_prefix_pattern: str | None = None
+    dag_id_pattern: str | None = None
+    dag_id_prefix_pattern: str | None = None
+    run_id_pattern: str | None = None
+    run_id_prefix_pattern: str | None = None
+
+    def filter(self) -> TaskFilter:
+        """Return the task instances that are wanted."""
+        shown = like(self.task_display_name_pattern, self.task_display_name_prefix_pattern)
+        return replace(
+            super().filter(),
+            task_id=self.task_id,
+            task_id_like=shown,
+            dag_id_like=like(self.dag_id_pattern, self.dag_id_prefix_pattern),
+            run_id_like=like(self.run_id_pattern, self.run_id_prefix_pattern),
+        )
+
+
+class InstanceBatch(RunTimes):
+    """Which task instances of all DAGs are wanted, and which page of them."""
+
+    dag_ids: list[str] | None = None
+    dag_run_ids: list[str] | None = None
+    task_ids: list[str] | None = None
+    state: list[str | None] | None = None
+    pool: list[str] | None = None
+    queue: list[str] | None = None
+    order_by: str | None = Field(None, description="id; `-` reverses the order.")
+    page_offset: int = Field(0, ge=0, le=FARTHEST)
+    page_limit: Limit = 100
+
+    def filter(self) -> TaskFilter:
+        """Return the task instances that are wanted."""
+        dags, runs = self.dag_ids, self.dag_run_ids
+        one_dag = dags[0] if dags is not None and len(dags) == 1 else None
+        return TaskFilter(
+            # Of one DAG, runs are found by an index.
+            dag_id=one_dag,
+            run_id=runs[0] if one_dag is not None and runs and len(runs) == 1 else None,
+            dag_ids=dags,
+            run_ids=runs,
+            task_ids=self.task_ids,
+            states=task_states(self.state or []),
+            pools=self.pool,
+            queues=self.queue,
+            run_after=self.within("run_after"),
+            logical_date=self.within("logical_date"),
+            started=self.within("start_date"),
+            ended=self.within("end_date"),
+        )
+
+
+@router.get("/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances", responses=errors(404))
+def get_task_instances(
+    caller: AnyCaller, dag_id: DagId, dag_run_id: RunId, query: Annotated[InstanceQuery, Query()]
+) -> ShownTaskInstances:
+    """List the task instances of a run; with `~` those of every run, or of every DAG."""
+    run_id = or_all(dag_run_id)
+    wanted = replace(query.filter(), dag_id=or_all(dag_id))
+    if or_all(dag_id) is None and run_id is not None:
+        wanted = replace(wanted, run_ids=[run_id])
+    else:
+        wanted = replace(wanted, run_id=run_id)
+
+    def read(conn: Connection) -> ShownTaskInstances:
+        check_named(caller, conn, dag_id, dag_run_id)
+        return _page(caller, conn, query, wanted, query.order_by)
+
+    return caller.read(read)
+
+
+@router.post("/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/list", responses=errors(404))
+def get_task_instances_batch(
+    caller: AnyCaller, dag_id: DagId, dag_run_id: RunId, body: InstanceBatch
+) -> ShownTaskInstances:
+    """List task instances of all DAGs: the path has `~` for the DAG and for the run."""
+    if or_all(dag_id) is not None or or_all(dag_run_id) is not None:
+        raise RequestError("Write ~ for the DAG and the run in the path; the body says which.")
+    query = OffsetQuery(limit=body.page_limit, offset=body.page_offset)
+    order_by = [] if body.order_by is None else [body.order_by]
+
+    def read(conn: Connection) -> ShownTaskInstances:
+        check_named(caller, conn, dag_id)
+        return _page(caller, conn, query, body.filter(), order_by)
+
+    return caller.read(read)
+
+
+@router.get(
+    "/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}/listMapped",
+    responses=errors(404),
+)
+def get_mapped_task_instances(
+    caller: AnyCaller,
+    dag_id: DagId,
+    dag_run_id: RunId,
+    task_id: TaskId,
+    query: Annotated[InstanceFilters, Query()],
+) -> ShownTaskInstances:
+    """List the instances of a mapped task, by their index; none before it is expanded."""
+    wanted = replace(query.filter(), dag_id=dag_id, run_id=dag_run_id, task_id=task_id, mapped=True)
+    order = ordering.ordering(query.order_by, "map_index")
+    ordering.known(_ORDERS_OF_ONE_TASK, order)
+    by_id = ["-id" if order.descending else "id"]  # instances are created in the order of indexes
+
+    def read(conn: Connection) -> ShownTaskInstances:
+        run_named(caller, conn, dag_id, dag_run_id, Permission.READ)
+        graph = graph_of_run(conn, dag_id, dag_run_id).graph
+        check_tasks(graph, [task_id])
+        if not graph.tasks[task_id].mapped_over:
+            raise RequestError(f"Task {task_id!r} is not mapped: it has one instance in each run.")
+        return _page(caller, conn, query, wanted, by_id)
+
+    return caller.read(read)
+
+
+def _page(
+    caller: Caller,
+    conn: Connection,
+    query: OffsetQuery,
+    wanted: TaskFilter,
+    order_by: Sequence[str],
+) -> ShownTaskInstances:
+    order = ordering.ordering(order_by, "id")
+    ordering.known(_ORDERS, order)
+    page = listing.shown(
+        caller,
+        query,
+        lambda asked: task_pages.page(conn, asked, wanted),
+        task_pages.total(conn, caller.bundles, wanted),
+        descending=order.descending,
+    )
+    return ShownTaskInstances.page(page)

@@ -1,0 +1,1 @@
+"""What attempts of tasks have left: their logs, and their XComs."""

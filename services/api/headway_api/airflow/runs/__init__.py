@@ -1,0 +1,1 @@
+"""DAG runs: list and show them, wait for their end, trigger, mark, clear and delete them."""

@@ -1,0 +1,1 @@
+"""Connections and variables: what they are called, and never what they hold."""

@@ -1,0 +1,1 @@
+"""Tasks of DAGs, as the versions in force define them."""

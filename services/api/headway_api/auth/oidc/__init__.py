@@ -1,0 +1,1 @@
+"""Sign in by OpenID Connect: the code flow with PKCE, a state and a nonce (extra headway[oidc])."""

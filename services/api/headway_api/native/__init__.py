@@ -1,0 +1,1 @@
+"""Headway's own operations, under /headway/v1."""

@@ -1,0 +1,1 @@
+"""Operations on DAGs: their grid, calendar, timetable, versions and code."""

@@ -1,0 +1,41 @@
+"""The graph of a version."""
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+from sqlalchemy import Connection
+
+from headway.actions.dags.history import AsItWas, as_it_was
+from headway.domain.accounts import Permission
+from headway_api.auth.caller import AnyCaller
+from headway_api.http.caching import tagged
+from headway_api.http.documented import errors
+from headway_api.native.dags.versions import VersionNumber
+from headway_api.native.graphs import GraphEdge, GraphNode, edges, nodes
+
+router = APIRouter(tags=["DAGs"])
+
+
+class VersionGraph(BaseModel):
+    """The tasks of a version in topological order, and which of them wait for which."""
+
+    dag_id: str
+    version: int
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+
+
+@router.get(
+    "/dags/{dag_id}/versions/{number}/graph", response_model=VersionGraph, responses=errors(404)
+)
+def show_version_graph(
+    dag_id: str, number: VersionNumber, caller: AnyCaller, request: Request
+) -> Response:
+    """Show the graph of a version of a DAG, in layers."""
+
+    def read(conn: Connection) -> AsItWas:
+        caller.check_dag(conn, Permission.READ, dag_id)
+        return as_it_was(conn, dag_id, number)
+
+    tasks = caller.read(read).spec.tasks
+    graph = VersionGraph(dag_id=dag_id, version=number, nodes=nodes(tasks), edges=edges(tasks))
+    return tagged(request, graph.model_dump_json().encode(), strong=True)

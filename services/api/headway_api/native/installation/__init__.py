@@ -1,0 +1,1 @@
+"""Operations on the installation: queues, processes, callbacks, backfills, search."""

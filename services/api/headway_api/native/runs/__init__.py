@@ -1,0 +1,1 @@
+"""Operations on runs and their tasks: charts, explanations, Spark, changes."""

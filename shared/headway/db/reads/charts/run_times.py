@@ -1,0 +1,137 @@
+"""When the attempts of a run were queued, started and ended.  Reads only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from headway.db.reads.pages import paging
+from headway.db.reads.pages.cursors import PagedList
+from headway.db.reads.pages.paging import Asked, ListPage
+from headway.decide.charts.critical_path import TimedAttempt, TimedTask
+from headway.domain.states import Outcome, TaskState
+
+# An instance that has had no attempt has a row as well.
+GANTT = text("""
+    SELECT task.id, task.task_id, task.map_index, task.state, coalesce(it.attempt, 0) AS attempt,
+           it.outcome, coalesce(it.pool, task.pool) AS pool,
+           coalesce(it.queue, task.queue) AS queue, task.scheduled_at, it.queued_at,
+           it.started_at, it.ended_at, process.hostname AS worker
+      FROM dag_run AS run
+      JOIN dag ON dag.dag_id = run.dag_id
+      JOIN task_instance AS task ON task.dag_run_id = run.id
+      LEFT JOIN task_attempt AS it ON it.task_instance_id = task.id
+      LEFT JOIN process ON process.id = it.process_id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+       AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+       AND (CAST(:last_id AS bigint) IS NULL
+            OR (task.id, coalesce(it.attempt, 0)) > (:last_id, :last_attempt))
+     ORDER BY task.id, coalesce(it.attempt, 0)
+     LIMIT :limit
+""")
+
+# Of a mapped task, the instance that has not ended, or has ended last.
+LAST = text("""
+    SELECT task.id, task.task_id, task.map_index, task.state, task.pool, task.queue,
+           task.scheduled_at, task.ended_at, it.attempt, it.queued_at,
+           it.started_at AS attempt_started_at, it.ended_at AS attempt_ended_at
+      FROM (SELECT DISTINCT ON (task.task_id) task.*
+              FROM dag_run AS run
+              JOIN task_instance AS task ON task.dag_run_id = run.id
+             WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+             ORDER BY task.task_id, coalesce(task.ended_at, 'infinity') DESC, task.map_index)
+           AS task
+      LEFT JOIN task_attempt AS it ON it.task_instance_id = task.id
+     ORDER BY task.id, it.attempt
+""")
+
+
+STATES = text("""
+    SELECT task.task_id, task.state, count(*) AS instances
+      FROM dag_run AS run
+      JOIN task_instance AS task ON task.dag_run_id = run.id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+     GROUP BY task.task_id, task.state
+     ORDER BY task.task_id, task.state
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class GanttBar:
+    """An attempt of a task instance; `attempt` is 0 for an instance that has had none.
+
+    `scheduled_at` is when the dependencies of the instance were met, the last time.  `outcome` is
+    None until the attempt has ended, `worker` (a host name) until one has claimed it.
+    """
+
+    task_id: str
+    map_index: int
+    state: TaskState
+    attempt: int
+    outcome: Outcome | None
+    pool: str
+    queue: str
+    scheduled_at: datetime | None
+    queued_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    worker: str | None
+
+
+def gantt(conn: Connection, asked: Asked, dag_id: str, run_id: str) -> ListPage[GanttBar]:
+    """Return a page of the attempts of a run, in topological order."""
+    of = {"dag_id": dag_id, "run_id": run_id}
+    listing = PagedList("gantt", (int, int), "id", filters=of)
+    last_id, last_attempt = listing.key(asked.cursor) or (None, None)
+    parameters = {
+        **of,
+        "bundles": paging.as_list(asked.bundles),
+        "last_id": last_id,
+        "last_attempt": last_attempt,
+        "limit": asked.limit + 1,
+    }
+    found = [dict(row) for row in conn.execute(GANTT, parameters).mappings()]
+    rows = [(row.pop("id"), _bar(row)) for row in found]
+    page = paging.listed(rows, asked.limit, listing, lambda row: (row[0], row[1].attempt))
+    return ListPage([bar for _, bar in page.rows], page.following)
+
+
+def timed_tasks(
+    conn: Connection, dag_id: str, run_id: str, upstream: Mapping[str, Sequence[str]]
+) -> list[TimedTask]:
+    """Return the tasks of a run with their attempts; `upstream` has those above each task."""
+    instances: dict[int, dict[str, Any]] = {}
+    attempts: dict[int, list[TimedAttempt]] = {}
+    for row in conn.execute(LAST, {"dag_id": dag_id, "run_id": run_id}):
+        instances[row.id] = {
+            "task_id": row.task_id,
+            "map_index": row.map_index,
+            "state": TaskState(row.state),
+            "pool": row.pool,
+            "queue": row.queue,
+            "scheduled_at": row.scheduled_at,
+            "ended_at": row.ended_at,
+        }
+        its = attempts.setdefault(row.id, [])
+        if row.attempt is not None:
+            times = row.queued_at, row.attempt_started_at, row.attempt_ended_at
+            its.append(TimedAttempt(row.attempt, *times))
+    return [
+        TimedTask(**fields, upstream=upstream.get(fields["task_id"], ()), attempts=attempts[number])
+        for number, fields in instances.items()
+    ]
+
+
+def state_counts(conn: Connection, dag_id: str, run_id: str) -> dict[str, dict[TaskState, int]]:
+    """Count the instances of each task of a run by their states."""
+    found: dict[str, dict[TaskState, int]] = {}
+    for row in conn.execute(STATES, {"dag_id": dag_id, "run_id": run_id}):
+        found.setdefault(row.task_id, {})[TaskState(row.state)] = row.instances
+    return found
+
+
+def _bar(row: dict[str, Any]) -> GanttBar:
+    outcome = row["outcome"] and Outcome(row["outcome"])
+    return GanttBar(**{**row, "state": TaskState(row["state"]), "outcome": outcome})
