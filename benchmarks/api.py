@@ -15,15 +15,15 @@ from urllib.parse import quote
 from sqlalchemy import text
 
 from benchmarks.support import bulk_history, server
-from benchmarks.support.api_reads import asked_statements
-from benchmarks.support.api_service import ApiService, api_service, percentile
+from benchmarks.support.api.queries import asked_statements
+from benchmarks.support.api.service import ApiService, api_service, percentile
+from benchmarks.support.api.watchers import Watchers, watchers
 from benchmarks.support.fleet import fleet
 from benchmarks.support.report import Row
 from benchmarks.support.server import Database, Server
 from benchmarks.support.shapes import Shape, store
 from benchmarks.support.throughput import measure_runs
 from benchmarks.support.turns import turns
-from benchmarks.support.watchers import Watchers, watchers
 from headway.db.access.logins import Login
 from headway.db.core import notices
 from headway.testing.data import seed
@@ -37,11 +37,25 @@ REPEAT: Final = 3
 ASKED: Final = 200
 RATE, RATE_SECONDS = 100.0, 10.0
 
+RUN: Final = quote("scheduled__1990-01-01 01:00:00+00")
+_OF_DAG: Final = "/api/v2/dags/dag_0001"
+_OF_RUN: Final = f"/headway/v1/runs/dag_0001/{RUN}"
 READS: Final = {
     "/api/v2/dags?limit=50": 50.0,
-    "/api/v2/dags/dag_0001": 25.0,
-    "/api/v2/dags/dag_0001/details": 25.0,
-    "/api/v2/dagTags": 25.0,
+    _OF_DAG: 25.0,
+    f"{_OF_DAG}/dagRuns/{RUN}": 25.0,
+    f"{_OF_DAG}/dagRuns?limit=50": 50.0,
+    f"{_OF_DAG}/dagRuns/{RUN}/taskInstances?limit=100": 60.0,
+    "/api/v2/dags/~/dagRuns?limit=50&cursor=": 50.0,
+    "/api/v2/dags/~/dagRuns/~/taskInstances?limit=100&cursor=": 60.0,
+    "/api/v2/dags/~/dagRuns/~/taskInstances?state=running": 60.0,
+    "/api/v2/pools": 25.0,
+    "/headway/v1/dags/dag_0001/grid": 60.0,
+    "/headway/v1/dags/dag_0001/versions": 25.0,
+    f"{_OF_RUN}/gantt": 60.0,
+    f"{_OF_RUN}/graph": 60.0,
+    "/headway/v1/search?q=dag_00": 60.0,
+    "/headway/v1/processes": 25.0,
 }
 """What is asked for, and the milliseconds within which 99 of 100 answers shall come."""
 
