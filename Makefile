@@ -74,6 +74,10 @@ chart-files: $(STAMP)  ## Write the schema, the README, the dashboards and the g
 	$(BIN)/python -m deploy.helm.dashboards
 	$(BIN)/python -m tests.chart.shape
 
+api-files: $(STAMP)  ## Write the OpenAPI document and the table of Airflow's operations anew
+	$(BIN)/python -m tests.integration.api.document
+	$(BIN)/python -m tests.integration.api.airflow_operations
+
 check: $(STAMP)  ## Check style, types and imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -112,4 +116,4 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[api,oidc,spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-unit test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files check bench compare install lock wheel images sbom clean
+.PHONY: help demo test test-unit test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files api-files check bench compare install lock wheel images sbom clean

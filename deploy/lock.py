@@ -111,7 +111,7 @@ def write(file: str, names: set[str], image: str, besides: str = "") -> None:
 
 def main() -> None:
     """Write both files."""
-    services = closure("headway") - {"headway"}
+    services = closure("headway[api,oidc]") - {"headway"}
     spark = closure("headway[spark]") - services - {"headway"} - LEFT_OUT
     write("requirements.txt", services, "headway")
     write("requirements-spark.txt", spark, "headway-spark", " besides those of requirements.txt")

@@ -35,6 +35,7 @@ GIVEN: Final = {
         *("http_port", "forker", "spark_forker", "queues", "slots", "callback_slots"),
         *("lease_duration", "heartbeat_interval", "kill_grace", "drain_grace"),
     },
+    "api": {"http_port", "host", "port", "allowed_hosts"},
 }
 """Settings that other values of the chart give."""
 
@@ -66,6 +67,35 @@ def forker() -> Schema:
     """Return the values of a fork server's container; its variables cannot refer to a Secret."""
     variable = requiring(fields(name=NAME, value=TEXT), "name", "value")
     return fields(resources=ref("resources"), env=many(variable))
+
+
+def api() -> Schema:
+    """Return the values of the API."""
+    return fields(
+        enabled=TRUTH,
+        replicas=integer(1),
+        settings=ref("apiSettings"),
+        port=integer(1024, 65535),
+        hosts=many(NAME),
+        from_=ref("peers"),
+        service=fields(
+            type=one_of("ClusterIP", "NodePort", "LoadBalancer"),
+            port=integer(1, 65535),
+            annotations=TEXTS,
+        ),
+        ingress=fields(
+            enabled=TRUTH,
+            **dict.fromkeys(("className", "host", "tlsSecret"), TEXT),
+            annotations=TEXTS,
+        ),
+        gateway=fields(enabled=TRUTH, parentRefs=many(ANY), hostnames=many(NAME)),
+        autoscaling=fields(
+            kind=one_of("none", "hpa"),
+            **dict.fromkeys(("minReplicas", "maxReplicas"), integer(1)),
+            hpa=fields(targetCPUUtilizationPercentage=integer(1, 100)),
+        ),
+        **pod(),
+    )
 
 
 def spark() -> Schema:

@@ -29,8 +29,9 @@ from deploy.helm.json_schema import (
     requiring,
     when,
 )
-from deploy.helm.service_schema import autoscaling, forker, pod, settings_of, spark, worker
+from deploy.helm.service_schema import api, autoscaling, forker, pod, settings_of, spark, worker
 
+from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.parser import ParserSettings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.runtime.settings.worker import WorkerSettings
@@ -84,6 +85,7 @@ def definitions() -> Schema:
         "dataVolume": requiring(data, "name", "claim", "path"),
         "schedulerSettings": settings_of(SchedulerSettings),
         "parserSettings": settings_of(ParserSettings),
+        "apiSettings": settings_of(ApiSettings),
         "workerSettings": settings_of(WorkerSettings),
         "spark": spark(),
         "autoscaling": autoscaling(),
@@ -101,6 +103,7 @@ def services() -> dict[str, object]:
             replicas=integer(1), settings=ref("schedulerSettings"), userLogin=TRUTH, **pod()
         ),
         "parser": fields(replicas=integer(1), **parser, **pod()),
+        "api": api(),
         "workers": {"type": "array", "minItems": 1, "items": ref("worker")},
         "workerDefaults": ref("workerDefaults"),
         "migration": fields(
@@ -129,9 +132,7 @@ def databases() -> dict[str, object]:
             image=ref("image"),
             userlistSecret=ref("secretKey"),
             tls=fields(enabled=TRUTH, secretName=TEXT),
-            poolSizes=fields(
-                **dict.fromkeys(("scheduler", "parser", "worker", "user"), integer(1))
-            ),
+            poolSizes=fields(**dict.fromkeys(ROLES[1:], integer(1))),
             resources=ref("resources"),
         ),
         "postgres": fields(

@@ -32,6 +32,7 @@ NEEDS_NO_PERSON: Final[Mapping[str, str]] = {
     "kill scheduler": "the other scheduler takes over; the platform starts this one again",
     "stall scheduler": "the other scheduler takes over; this one ends when it finds out",
     "kill parser": "the other parser goes on; the platform starts this one again",
+    "kill api": "the other API answers; the platform starts this one again",
     "kill Postgres": "it is back in seconds, and services go on by themselves; "
     "HeadwayDatabaseAway waits for 3 minutes",
     "close connections": "services open others at once",

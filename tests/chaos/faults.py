@@ -43,6 +43,7 @@ def of_others(scene: Scene, timer: Timer, chance: Random, clock: Clock, skew: fl
         ("kill scheduler", lambda: processes.kill("scheduler")),
         ("stall scheduler", processes.stall_scheduler),
         ("kill parser", lambda: processes.kill("parser")),
+        ("kill api", lambda: processes.kill("api")),
         ("kill Postgres", database.kill_postgres),
         ("close connections", database.terminate_backends),
         ("hold a lock", database.hold_lock),

@@ -39,6 +39,7 @@ CAST: Final = {
     "parser": (Login.PARSER, 2),
     "scheduler": (Login.SCHEDULER, 2),
     "worker": (Login.WORKER, 3),
+    "api": (Login.API, 2),
 }
 """The login and the number of the services of each kind."""
 
@@ -205,6 +206,7 @@ def _service(name: str, kind: str, root: Path, url: str, receiver: Receiver) -> 
     given = {
         **SETTINGS,
         port_setting(kind): str(free_port()),
+        "HEADWAY_API_PORT": str(free_port()),
         "HEADWAY_CONN_RECEIVER": f"webhook://http://127.0.0.1:{receiver.server_port}",
         "HEADWAY_PARSER_DAGS": str(root / "dags"),
         "HEADWAY_DATABASE_URL": url,

@@ -31,6 +31,7 @@ SETTINGS: Final = {
     "HEADWAY_SCHEDULER_NOTIFICATION_GATHER_TIME": "1",
     "HEADWAY_PARSER_HEARTBEAT_INTERVAL": "1",
     "HEADWAY_PARSER_HEALTH_CHECK_THRESHOLD": str(THRESHOLD),
+    "HEADWAY_API_HEARTBEAT_INTERVAL": "1",
 }
 """Short leases and little patience: many adoptions in few minutes."""
 

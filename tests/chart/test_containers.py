@@ -16,6 +16,7 @@ from tests.chart.shape import FOLDER, KEPT, shape
 from headway.domain.connection import Connection
 from headway.domain.variable import SecretKind
 from headway.runtime.settings import configuration
+from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import Settings, variable
 from headway.runtime.settings.database import DatabaseSettings, RoleSettings
 from headway.runtime.settings.logs import LogSettings
@@ -30,6 +31,7 @@ READS: dict[str, list[type[Settings]]] = {
     "migrate": [DatabaseSettings, RoleSettings],
     "scheduler": [DatabaseSettings, SchedulerSettings],
     "parser": [DatabaseSettings, ParserSettings],
+    "api": [DatabaseSettings, ApiSettings, SecretsSettings],
     "worker": [
         DatabaseSettings,
         WorkerSettings,

@@ -28,7 +28,7 @@ NAME = "localhost"
 """What the certificates are for; the servers listen at the address of that name."""
 
 PASSWORD = "a-password@of:every/role"  # which no address of a database could hold as it is
-ROLES = ("scheduler", "parser", "worker")
+ROLES = ("scheduler", "parser", "worker", "api")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def test_every_pod_of_a_service_waits_for_the_schema_as_its_own_role(name: str) 
             if each_container["name"] == "await-migration"
         ]
         service = pod["metadata"]["labels"]["app.kubernetes.io/component"]
-        if service not in ("scheduler", "parser", "worker"):
+        if service not in ("scheduler", "parser", "worker", "api"):
             assert waiting == [], where
             continue
         [container] = waiting

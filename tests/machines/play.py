@@ -21,7 +21,7 @@ from headway.testing.time.clock import until
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "deploy" / "three-machines.md"
 ADDRESSES: Final = {"db": "10.0.0.1", "a": "10.0.0.2", "b": "10.0.0.3"}
-SERVICES: Final = ("parser", "scheduler", "worker")
+SERVICES: Final = ("api", "parser", "scheduler", "worker")
 TASKS: Final = 12
 PROGRAMS: Final = {
     "/lib/systemd/systemd": "systemd",

@@ -38,8 +38,10 @@ class Release:
     def objects(self, folder: Path, spark_workers: int) -> tuple[Object, ...]:
         """Return what Helm makes of the chart and the production values, as pods can have them."""
         values = folder / "values.yaml"
-        values.write_text(yaml.safe_dump(_own_values(self, spark_workers)))
         chart = self.checkout / "deploy" / "helm" / "headway"
+        known = yaml.safe_load((chart / "values.yaml").read_text())
+        own = _own_values(self, spark_workers)  # an earlier chart does not know all of it
+        values.write_text(yaml.safe_dump({name: its for name, its in own.items() if name in known}))
         return render(self.checkout / _PRODUCTION, values, chart=chart)
 
 
@@ -77,7 +79,7 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
     """Return what of the production values cannot be had here, and shorter leases.
 
     There is no registry, no git server and no object store: images are those built here, DAG files
-    and logs are on volumes.
+    and logs are on volumes.  No Service routes requests to pods of the API, so none waits for that.
     """
     data = [{"name": "shared", "claim": "shared", "path": "/data"}]
     return {
@@ -105,6 +107,7 @@ def _own_values(release: Release, spark_workers: int) -> dict[str, Any]:
                 "dag_dir_list_interval": 5,
             }
         },
+        "api": {"settings": {"heartbeat_interval": 1}, "preStopSleepSeconds": 0},
         "workerDefaults": {"leaseDuration": LEASE, "heartbeatInterval": 1, "dataVolumes": data},
         "workers": [
             {"name": "default", "queues": ["plain"], "replicas": 2, "drainGrace": DRAIN},

@@ -94,4 +94,4 @@ def test_every_field_of_production_is_heeded() -> None:
         key for _, pod in pods(rendered("production")) for key in manifest.unheeded(pod["spec"])
     }
 
-    assert found == {"imagePullSecrets"}
+    assert found == {"imagePullSecrets", "lifecycle"}, "both are left out of what is played"

@@ -47,7 +47,7 @@ def test_the_tests_that_a_readme_names_for_its_invariants_exist() -> None:
     }
     cells = [cell for page in READMES for cell in INVARIANT.findall(page.read_text())]
 
-    assert len(READMES) == 3
+    assert len(READMES) == 4
     assert len(cells) >= 20
     assert all("`test_" in cell for cell in cells)
     assert {name for cell in cells for name in re.findall(r"`(test_\w+)`", cell)} <= tests

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from deploy.helm.dashboards.api import API
 from deploy.helm.dashboards.database import DATABASE
 from deploy.helm.dashboards.overview import OVERVIEW
 from deploy.helm.dashboards.parsing import PARSING
@@ -12,7 +13,7 @@ from deploy.helm.dashboards.schedulers import SCHEDULERS
 from deploy.helm.dashboards.workers import WORKERS
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-BOARDS: Final = (OVERVIEW, SCHEDULERS, POOLS, PARSING, WORKERS, DATABASE)
+BOARDS: Final = (OVERVIEW, SCHEDULERS, POOLS, PARSING, WORKERS, API, DATABASE)
 FOLDER: Final = Path(__file__).parents[1] / "headway" / "dashboards"
 
 

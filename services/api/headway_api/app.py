@@ -18,6 +18,7 @@ from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
+from headway_api.http.measured import measured
 from headway_api.live import routes as live_routes
 from headway_api.live.hub import LiveHub
 from headway_api.native import routes as native_routes
@@ -75,5 +76,5 @@ def _add_oidc(app: FastAPI, given: OidcSettings) -> None:
 
 
 def guarded(app: FastAPI, given: ApiSettings) -> ASGIApp:
-    """Return the application behind the layer that refuses strange hosts and other sites."""
-    return RequestGuard(app, given.allowed_hosts)
+    """Return the application behind the layers that measure and refuse strange hosts and sites."""
+    return measured(RequestGuard(app, given.allowed_hosts), SystemClock())

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from headway.domain.errors import ClusterError, ConflictError, NotFoundError
 
-SELECTOR: Final = "app.kubernetes.io/component in (scheduler,parser,worker)"
+SELECTOR: Final = "app.kubernetes.io/component in (scheduler,parser,worker,api)"
 """What pods and Deployments of the chart have in common, and others may have too."""
 
 _OWN: Final = "headway/database"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from headway.metrics import database, parser, process, scheduler, worker
+from headway.metrics import api, database, parser, process, scheduler, worker
 from headway.metrics.metric import EVERY, MOST, OTHER, Histogram, Label, Metric, ServiceKind
 
 SUBJECTS: Final[dict[str, Sequence[Metric]]] = {
@@ -12,6 +12,7 @@ SUBJECTS: Final[dict[str, Sequence[Metric]]] = {
     "Scheduler": scheduler.DECLARED,
     "Parser": parser.DECLARED,
     "Worker": worker.DECLARED,
+    "API": api.DECLARED,
 }
 
 METRICS: Final = tuple(metric for declared in SUBJECTS.values() for metric in declared)

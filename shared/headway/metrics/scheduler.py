@@ -144,14 +144,14 @@ PROCESSES: Final = Gauge(
     "headway_processes",
     "Live services: registered, with a heartbeat within the threshold.",
     _OURS,
-    (Label("kind", ("parser", "scheduler", "worker", "backfill")),),
+    (Label("kind", ("api", "parser", "scheduler", "worker", "backfill")),),
 )
 
 PROCESSES_DEAD: Final = Counter(
     "headway_processes_dead",
     "Services that this scheduler has declared dead because they sent no heartbeat.",
     _OURS,
-    (Label("kind", ("parser", "scheduler", "worker", "backfill")),),
+    (Label("kind", ("api", "parser", "scheduler", "worker", "backfill")),),
 )
 
 ADOPTIONS: Final = Counter(

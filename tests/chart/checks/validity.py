@@ -6,11 +6,53 @@ from functools import cache
 from typing import Any, Final
 
 import kubernetes_validate
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tests.chart.rendering import Object, title
 
 VERSIONS: Final = ("1.30", "1.37")
 """The oldest Kubernetes that the chart takes, and the newest that there are schemas for."""
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class GatewayName(_Given):
+    """A Gateway that a route is for."""
+
+    name: str
+    namespace: str | None = None
+    sectionName: str | None = None  # noqa: N815 - the API's own name
+
+
+class RouteBackend(_Given):
+    """A Service that a route leads to."""
+
+    name: str
+    port: int = Field(ge=1, le=65535)
+
+
+class RouteRule(_Given):
+    """Which Services a route leads to."""
+
+    backendRefs: list[RouteBackend]  # noqa: N815 - the API's own name
+
+
+class RouteSpec(_Given):
+    """What of a route the chart gives."""
+
+    parentRefs: list[GatewayName] = Field(min_length=1)  # noqa: N815 - the API's own name
+    hostnames: list[str] = Field(min_length=1)
+    rules: list[RouteRule] = Field(min_length=1)
+
+
+class HTTPRoute(BaseModel):
+    """A route of the Gateway API, for which no package has a schema."""
+
+    apiVersion: str  # noqa: N815 - the API's own name
+    kind: str
+    metadata: dict[str, Any]
+    spec: RouteSpec
 
 
 def invalid(objects: Sequence[Object]) -> list[str]:
@@ -72,6 +114,7 @@ def _models() -> dict[str, type[BaseModel]]:
         from cloudcoil.models.keda import v1alpha1 as keda
         from cloudcoil.models.prometheus_operator import v1 as prometheus
     return {
+        "gateway.networking.k8s.io/v1 HTTPRoute": HTTPRoute,
         "keda.sh/v1alpha1 ScaledObject": keda.ScaledObject,
         "keda.sh/v1alpha1 TriggerAuthentication": keda.TriggerAuthentication,
         "monitoring.coreos.com/v1 PodMonitor": prometheus.PodMonitor,

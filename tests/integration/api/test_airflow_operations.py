@@ -1,4 +1,4 @@
-"""Each operation of Airflow's client is supported, or refused with the reason; none is forgotten."""
+"""Each operation of Airflow's client is supported, or refused with the reason."""
 
 import re
 

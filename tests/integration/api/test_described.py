@@ -11,6 +11,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
 from schemathesis.core.result import Ok
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import (
@@ -34,7 +35,10 @@ CHECKS: Final = [
 STREAMS: Final = ("/live", "/wait")
 """Operations that answer for as long as they are read."""
 
-EXAMPLES: Final = 12
+OWN_TOKENS: Final = "/headway/v1/tokens/"
+"""Every account revokes its own tokens, and so does a viewer."""
+
+EXAMPLES: Final = 10
 """Requests for each operation."""
 
 THERE: Final = {
@@ -93,12 +97,20 @@ def test_requests_get_the_answers_that_are_documented(api: Api, role: AccountRol
     operations = [
         each
         for each in described
-        if not each.path.endswith(STREAMS) and not each.path.startswith("/auth/")
+        if not each.path.endswith(STREAMS)
+        and not each.path.startswith("/auth/")
+        and not (role is AccountRole.VIEWER and each.path.startswith(OWN_TOKENS))
     ]
 
-    well = sum(tried(operation, token, there) for operation in operations)
+    well, wrong = 0, list[str]()
+    for operation in operations:
+        try:
+            well += tried(operation, token, there)
+        except FailureGroup as found:
+            wrong += [f"{operation.label}: {each}" for each in found.exceptions]
 
-    assert len(operations) >= 5
+    assert wrong == [], "\n".join(wrong)
+    assert len(operations) >= 100
     assert well >= len(operations)
     if role is AccountRole.VIEWER:
         assert content(api) == before

@@ -79,6 +79,10 @@ CASES: dict[str, list[Case]] = {
         gauge('headway_parser_look_age_seconds{instance="one"}', 10, 301, 5),
         gauge('headway_parser_queue_age_seconds{instance="one"}', 10, 601, 5),
     ],
+    "HeadwayNoApi": [gauge(alive("api"), 1, 0, 5)],
+    "HeadwayApiErrors": [
+        counter('headway_api_requests_total{status="5xx"}', 2, 7, 11),
+    ],
     "HeadwayAttemptsLost": [counter("headway_attempts_lost_total", 2, 4, 15)],
     "HeadwayClockOff": [
         gauge('headway_clock_skew_seconds{instance="one"}', 4, 6, 5),
@@ -104,6 +108,7 @@ CASES: dict[str, list[Case]] = {
 ALWAYS = {
     "HeadwayNoWorker": [('headway_queued_attempts{queue="default"}', "1x300")],
     "HeadwayDiskFilling": [('headway_home_disk_bytes{instance="one", space="total"}', "100x300")],
+    "HeadwayApiErrors": [('headway_api_requests_total{status="2xx"}', "0+10x300")],
     "HeadwayTaskLag": [
         ('headway_task_lag_seconds_bucket{le="300.0"}', "0x300"),
         ('headway_task_lag_seconds_bucket{le="+Inf"}', counter("", 10, 0, 0).values()),

@@ -10,7 +10,7 @@ import pytest
 from headway.testing.processes.required import required_program
 
 UNITS: Final = Path(__file__).parents[3] / "deploy" / "systemd"
-SERVICES: Final = ("parser", "scheduler", "worker")
+SERVICES: Final = ("api", "parser", "scheduler", "worker")
 SYSTEM: Final = Path("/usr/lib/systemd/system")
 
 BREAKS_THE_SANDBOX: Final = (
@@ -54,7 +54,7 @@ def test_each_service_has_an_account_and_a_home_of_its_own(service: str) -> None
 
     assert its["User"] == f"headway-{service}"
     assert its["Environment"].startswith(f"HEADWAY_HOME=/var/lib/{its['StateDirectory']}") or (
-        service == "worker"
+        service in {"api", "worker"}
     )
     assert f"u headway-{service} " in (UNITS / "headway.sysusers.conf").read_text()
     assert its["ExecStart"] == f"/opt/headway/bin/headway {service}"

@@ -20,7 +20,7 @@ from headway.db.core import engine as engines
 from headway.testing.database import logins
 from headway.testing.database.postgres import ThrowawayPostgres
 
-SERVICES: Final = ("scheduler", "parser", "worker")
+SERVICES: Final = ("scheduler", "parser", "worker", "api")
 
 
 @dataclass

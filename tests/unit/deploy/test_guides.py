@@ -25,12 +25,12 @@ def test_commands_that_no_sentence_gives_a_machine_are_refused(tmp_path: Path) -
         list(steps(page))
 
 
-@pytest.mark.parametrize("unit", ["scheduler", "parser", "worker", "migrate"])
+@pytest.mark.parametrize("unit", ["api", "scheduler", "parser", "worker", "migrate"])
 def test_the_page_writes_each_file_that_a_unit_reads(unit: str) -> None:
     """`$role.env` stands for those of the services."""
     text = (PAGE.parents[2] / f"deploy/systemd/headway-{unit}.service").read_text()
     wanted = {line.rpartition("/")[2] for line in text.splitlines() if "=/etc/headway" in line}
 
     assert wanted
-    for name in wanted - {f"{role}.env" for role in ("scheduler", "parser", "worker")}:
+    for name in wanted - {f"{role}.env" for role in ("api", "scheduler", "parser", "worker")}:
         assert f"> {name}" in PAGE.read_text()

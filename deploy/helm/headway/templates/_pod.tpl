@@ -4,7 +4,7 @@ untrusted code, the fork server that it runs it in, with no secret, token or dat
 
 Takes root, service (its command, its role in the database, its section of settings), group, name, values
 (its block of values), and, each as text of YAML and each optional: env, mounts, volumes. With forker
-(whose children it forks) also forkerEnv and forkerMounts. image is the block of the image's values.
+(whose children it forks) also forkerEnv and forkerMounts. ports are further ports. image is the block of the image's values.
 */}}
 {{- define "headway.pod" -}}
 {{- $root := .root -}}
@@ -69,6 +69,9 @@ spec:
       ports:
         - name: http
           containerPort: {{ $root.Values.http.port }}
+        {{- with .ports }}
+        {{- . | nindent 8 }}
+        {{- end }}
       {{- include "headway.serviceProbes" . | nindent 6 }}
       {{- if $values.preStopSleepSeconds }}
       lifecycle:

@@ -1,7 +1,7 @@
 {{/* What values.schema.json cannot say: what contradicts each other. All that is wrong is told at once. */}}
 {{- define "headway.validate" -}}
 {{- $wrong := list -}}
-{{- range list "headway.wrongGroups" "headway.wrongServices" "headway.wrongDags" "headway.wrongLogs" "headway.wrongDatabase" -}}
+{{- range list "headway.wrongGroups" "headway.wrongServices" "headway.wrongDags" "headway.wrongLogs" "headway.wrongDatabase" "headway.wrongApi" -}}
 {{- $wrong = concat $wrong (include . $ | fromYamlArray) -}}
 {{- end -}}
 {{- if $wrong }}{{ fail (printf "\n\n- %s\n" (join "\n- " $wrong)) }}{{ end -}}
@@ -72,7 +72,7 @@
 {{- if and .Values.metrics.podMonitor.enabled .Values.networkPolicy.enabled (not .Values.metrics.from) }}
 - "metrics.podMonitor.enabled is true, but no NetworkPolicy lets Prometheus in; name its namespace in metrics.from."
 {{- end }}
-{{- range $name := list "scheduler" "parser" }}
+{{- range $name := list "scheduler" "parser" "api" }}
 {{- $its := get $.Values $name }}
 {{- $least := add $its.preStopSleepSeconds 10 }}
 {{- if lt (int $its.terminationGracePeriodSeconds) (int $least) }}
@@ -87,6 +87,31 @@
 {{- $dead := default 15 .scheduler_health_check_threshold }}
 {{- if lt (float64 $dead) (mulf 3 $beat) }}
 - {{ printf "scheduler.settings.scheduler_health_check_threshold is %v, and must be at least three times heartbeat_interval (%v), or live processes would be declared dead." $dead $beat | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "headway.wrongApi" -}}
+{{- with .Values.api }}
+{{- if .enabled }}
+{{- if not (or $.Values.postgres.enabled $.Values.database.secrets.api.name) }}
+- "api.enabled is true; name the Secret of headway_api in database.secrets.api.name."
+{{- end }}
+{{- if and .ingress.enabled (not .ingress.host) }}
+- "api.ingress.enabled is true; name the host in api.ingress.host."
+{{- end }}
+{{- if and .gateway.enabled (not (and .gateway.hostnames .gateway.parentRefs)) }}
+- "api.gateway.enabled is true; name the Gateway in api.gateway.parentRefs, and the hosts in api.gateway.hostnames."
+{{- end }}
+{{- if and (or .ingress.enabled .gateway.enabled) $.Values.networkPolicy.enabled (not .from) }}
+- "api: no NetworkPolicy lets the controller of api.ingress or api.gateway in; name its namespace in api.from."
+{{- end }}
+{{- if eq (int .port) (int $.Values.http.port) }}
+- "api.port and http.port are one port; choose another one."
+{{- end }}
+{{- if and (eq .autoscaling.kind "hpa") (lt (int .autoscaling.maxReplicas) (int .autoscaling.minReplicas)) }}
+- {{ printf "api.autoscaling.maxReplicas (%v) is less than minReplicas (%v)." .autoscaling.maxReplicas .autoscaling.minReplicas | quote }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

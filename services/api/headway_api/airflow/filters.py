@@ -16,11 +16,11 @@ _END: Final = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 def _aware(value: datetime) -> datetime:
-    """Return the instant; one without a time zone is in UTC, as in Airflow."""
+    """Return the instant in UTC; so is one without a time zone, as in Airflow."""
     aware = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
     if not _FIRST <= aware < _END:
         raise ValueError("the instant is too far away")
-    return aware
+    return aware.astimezone(UTC)
 
 
 Instant: TypeAlias = Annotated[datetime, AfterValidator(_aware)]

@@ -30,7 +30,7 @@ class OffsetQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     limit: Limit = 50
-    offset: int = Field(0, ge=0, le=FARTHEST)
+    offset: int = Field(default=0, ge=0, le=FARTHEST)
 
 
 class CursorQuery(OffsetQuery):

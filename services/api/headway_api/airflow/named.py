@@ -3,6 +3,7 @@
 from typing import Annotated, Final, TypeAlias
 
 from fastapi import Depends, Path
+from pydantic import Field
 from sqlalchemy import Connection
 from starlette.convertors import Convertor, register_url_convertor
 
@@ -22,6 +23,9 @@ DagId: TypeAlias = Annotated[str, Path(max_length=250)]
 RunId: TypeAlias = Annotated[str, Path(max_length=250)]
 TaskId: TypeAlias = Annotated[str, Path(max_length=250)]
 MapIndex: TypeAlias = Annotated[int, Path(ge=-1, le=2**31 - 1)]
+
+Number: TypeAlias = Annotated[int, Field(ge=-1, le=2**31 - 1)]
+"""A number of a version, an attempt or a map index that is filtered by: one that is stored."""
 
 
 def _whole(dag_id: DagId, dag_run_id: RunId, task_id: TaskId) -> InstanceName:

@@ -35,11 +35,12 @@ def changed(  # noqa: PLR0913 - what a request asks for, and how
     """Do `work` in one transaction, and answer by what it returns; `asked` is the request's body.
 
     A request with the header Idempotency-Key is carried out once in 24 hours: who sends it again
-    gets the same answer.  A dry run changes nothing, and takes no key.
+    gets the same answer.  A dry run changes nothing, takes no key, and is answered like the real
+    one, with a header.
     """
     if dry_run:
         rehearsed = caller.change(work, tell, dry_run=True)
-        return _answer(HTTPStatus.OK, _body(rehearsed), _REHEARSED)
+        return _answer(status, _body(rehearsed), _REHEARSED)
     key = request.headers.get(KEY)
     if key is None:
         return _answer(status, _body(caller.change(work, tell)))

@@ -38,7 +38,9 @@ _REFUSALS: Final[Mapping[type[HeadwayError], HTTPStatus]] = {
     NotInHeadwayError: HTTPStatus.NOT_IMPLEMENTED,
     ProviderError: HTTPStatus.BAD_GATEWAY,
 }
-_CANCELLED = "57014"
+_CANCELLED: Final = "57014"
+_OF_DATA: Final = "22"
+"""The class of errors of values that are out of range, or malformed."""
 
 
 def install(app: FastAPI) -> None:
@@ -112,6 +114,11 @@ def _of_database(request: Request, error: Exception) -> Response:
             "The database took too long. Ask for less: fewer rows, or a narrower filter.",
             code="too_slow",
             headers=_AGAIN,
+        )
+    if str(getattr(error.orig, "pgcode", None)).startswith(_OF_DATA):
+        detail = f"The database cannot hold a value of the request: {cause_of(error)}"
+        return problem(
+            request, HTTPStatus.UNPROCESSABLE_ENTITY, detail.splitlines()[0], code="invalid_request"
         )
     if not is_transient(error):
         return _unknown(request, error)

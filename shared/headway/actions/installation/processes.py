@@ -8,7 +8,7 @@ from headway.db.reads.explain import task_state
 from headway.decide.explain.snapshot import ProcessRow
 from headway.runtime.settings.scheduler import SchedulerSettings
 
-KINDS: Final = ("scheduler", "backfill", "worker", "parser")
+KINDS: Final = ("scheduler", "backfill", "worker", "parser", "api")
 """All kinds of processes."""
 
 

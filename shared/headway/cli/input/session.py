@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 URL_FILE = "database-url"
 """Where a running `headway standalone` leaves the address of its database, for its user alone."""
 
+API_URL_FILE = "api-database-url"
+"""Where it leaves the address by which commands of accounts and tokens log in."""
+
 _NAMING: Final = {
     False: "HEADWAY_DATABASE_USER_URL or HEADWAY_DATABASE_URL name headway_user",
     True: "HEADWAY_DATABASE_API_URL name headway_api",
@@ -67,11 +70,13 @@ def user_url() -> str:
 def api_url() -> str:
     """Return the address that commands of accounts log in by, with its password.
 
-    Where none is set for them it is the one of `user_url`.
+    Where none is set for them it is the one of `user_url`, or what a running standalone has left.
     """
     given = configuration.read(DatabaseSettings)
     if not given.api_url:
-        return user_url()
+        left = api_url_file(configuration.home())
+        is_set = given.user_url or given.url
+        return user_url() if is_set or not left.is_file() else left.read_text().strip()
     if not given.api_password:
         return given.api_url
     from headway.db.core.engine import with_password
@@ -82,6 +87,11 @@ def api_url() -> str:
 def url_file(home: Path) -> Path:
     """Return the file in which a running standalone leaves the address of its database."""
     return home / URL_FILE
+
+
+def api_url_file(home: Path) -> Path:
+    """Return the file in which it leaves the address for commands of accounts and tokens."""
+    return home / API_URL_FILE
 
 
 @contextmanager

@@ -35,7 +35,7 @@ ZONE = "America/New_York"
 FIRST, LAST = date(2013, 1, 1), date(2013, 1, 7)
 LEFT_BEHIND = frozenset(
     {
-        *("cache", "database-url", "logs", "output", "postgres", "services"),
+        *("api-database-url", "cache", "database-url", "logs", "output", "postgres", "services"),
         *("scratch", "scratch.lock", "spark", "spark.lock"),
         *(KEYS_FILE, UNFINISHED_KEYS_FILE),
     }

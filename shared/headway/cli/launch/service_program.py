@@ -31,8 +31,13 @@ def _serve(name: str) -> None:
 
 
 def _migrate() -> None:
+    from headway.actions.accounts import first
+    from headway.actions.change import Author
     from headway.cli.commands.installation.database import migrate
+    from headway.cli.input.session import actor, connected
     from headway.db.access import public_rights
 
     public_rights.revoke(database_url())
     migrate()
+    with connected(database_url) as engine, engine.begin() as conn:
+        first.create_admin(conn, Author(actor()))

@@ -56,7 +56,7 @@ def standalone(
         int | None, typer.Option(min=1, max=65535, help="Port of the embedded Postgres.")
     ] = None,
 ) -> None:
-    """Run everything on this machine until Ctrl-C: embedded Postgres, parser, scheduler, worker.
+    """Run everything on this machine until Ctrl-C: embedded Postgres, and all services.
 
     State is kept under HEADWAY_HOME, by default `.headway` in the current folder.
     """

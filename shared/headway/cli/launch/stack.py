@@ -10,8 +10,9 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from headway.cli.input.session import url_file
+from headway.cli.input.session import api_url_file, url_file
 from headway.cli.launch import service_program
+from headway.cli.launch.api_address import ApiAddress
 from headway.db.access.logins import Login
 from headway.domain.errors import EmbeddedError
 from headway.embedded.postgres import PostgresServer
@@ -20,6 +21,7 @@ from headway.runtime.forker import Prefork, ServiceOrder
 from headway.runtime.processes.linux import become_undumpable
 from headway.runtime.processes.services import Launch, ServiceGroup, ServiceProcess, ServiceProgram
 from headway.runtime.settings import configuration, secret_keys
+from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import Settings, variable
 from headway.runtime.settings.database import RoleSettings
 from headway.runtime.settings.parser import ParserSettings
@@ -45,8 +47,9 @@ _LOGIN_OF: Final = {
     "parser": Login.PARSER,
     "scheduler": Login.SCHEDULER,
     "worker": Login.WORKER,
+    "api": Login.API,
 }
-_LOGINS: Final = (*_LOGIN_OF.values(), Login.USER)
+_LOGINS: Final = (*_LOGIN_OF.values(), Login.USER, Login.READONLY)
 
 
 @dataclass(slots=True)
@@ -78,9 +81,17 @@ def nothing(_url: str) -> Iterator[Callable[[str], str]]:
 
 @contextmanager
 def running(
-    home: Path, dags: Path, schedulers: int, port: int | None = None, front: Front = nothing
+    home: Path,
+    dags: Path,
+    schedulers: int,
+    port: int | None = None,
+    front: Front = nothing,
+    api: ApiAddress | None = None,
 ) -> Iterator[LocalStack]:
-    """Run the services with their state under `home`; all of them have ended afterwards."""
+    """Run the services with their state under `home`; all of them have ended afterwards.
+
+    The API is one of them if it has an address.
+    """
     become_undumpable()
     environment = _environment(home, dags)
     secret_keys.check()
@@ -98,8 +109,13 @@ def running(
             with children.held():  # they read their modules while the database is migrated
                 for program in _programs(environment, urls, schedulers):
                     children.start(program)
+                if api is not None:
+                    children.start(_api(environment, urls, api))
                 _migrate(prefork, environment, postgres.url, passwords)
-            with _address_known(home, urls[Login.USER]):
+            with (
+                _address_known(url_file(home), urls[Login.USER]),
+                _address_known(api_url_file(home), urls[Login.API]),
+            ):
                 yield LocalStack(urls[Login.USER], postgres, children)
         finally:
             children.stop(PATIENCE)
@@ -161,9 +177,23 @@ def _programs(
         yield ServiceProgram(name, [service], own)
 
 
+def _api(
+    environment: Mapping[str, str], urls: Mapping[Login, str], api: ApiAddress
+) -> ServiceProgram:
+    """Return the program of the API, which encrypts connections and variables, and reads none."""
+    provided = tuple(secret_keys.PREFIXES.values())
+    known = {name: text for name, text in environment.items() if not name.startswith(provided)}
+    own = {
+        "HEADWAY_DATABASE_URL": urls[Login.API],
+        "HEADWAY_DATABASE_READONLY_URL": urls[Login.READONLY],
+        "HEADWAY_DATABASE_READONLY_PASSWORD": "",  # it is in the address
+        variable(ApiSettings, "port"): str(api.port),
+    }
+    return ServiceProgram("api", ["api"], {**known, **own})
+
+
 @contextmanager
-def _address_known(home: Path, url: str) -> Iterator[None]:
-    file = url_file(home)
+def _address_known(file: Path, url: str) -> Iterator[None]:
     file.unlink(missing_ok=True)  # who was let in to an old one would read the new one too
     file.touch(mode=0o600)
     file.write_text(url)

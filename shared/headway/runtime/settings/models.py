@@ -7,6 +7,7 @@ from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import Settings
 from headway.runtime.settings.database import DatabaseSettings, RoleSettings
 from headway.runtime.settings.logs import LogSettings
+from headway.runtime.settings.oidc import OidcSettings
 from headway.runtime.settings.parser import ParserSettings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.runtime.settings.secret_keys import SecretsSettings
@@ -18,6 +19,7 @@ MODELS: Final[tuple[type[Settings], ...]] = (
     SchedulerSettings,
     worker.WorkerSettings,
     ApiSettings,
+    OidcSettings,
     LogSettings,
     SecretsSettings,
 )

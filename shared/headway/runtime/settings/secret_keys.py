@@ -33,7 +33,7 @@ FOLDERS: Final[Mapping[SecretKind, str]] = {
     SecretKind.VARIABLE: "variables",
 }
 
-_OWN: Final = ("HEADWAY_SECRETS_", *PREFIXES.values())
+_OWN: Final = ("HEADWAY_OIDC_CLIENT_SECRET", "HEADWAY_SECRETS_", *PREFIXES.values())
 
 
 class SecretsSettings(Settings):

@@ -28,6 +28,7 @@ _LOGIN_OF: Final = {
     "parser": Login.PARSER,
     "scheduler": Login.SCHEDULER,
     "worker": Login.WORKER,
+    "api": Login.API,
 }
 
 

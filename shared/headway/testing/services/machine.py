@@ -92,14 +92,21 @@ class Machine:
         return self.root / "home"
 
     def run(
-        self, *arguments: str, given: Mapping[str, str] | None = None, patience: float = PATIENCE
+        self,
+        *arguments: str,
+        given: Mapping[str, str] | None = None,
+        patience: float = PATIENCE,
+        stdin: str = "",
     ) -> "subprocess.CompletedProcess[str]":
-        """Run a `headway` command to its end, with these variables besides the machine's."""
+        """Run a `headway` command to its end, with these variables besides the machine's.
+
+        What it reads is `stdin`.
+        """
         return subprocess.run(
             _headway(arguments),
             env={**self.environment, **(given or {})},
             cwd=self.root,
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=patience,

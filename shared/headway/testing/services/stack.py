@@ -35,11 +35,12 @@ QUICK: Final = {
     "HEADWAY_SCHEDULER_SCHEDULER_IDLE_SLEEP_TIME": "0.25",
     "HEADWAY_WORKER_POLL_INTERVAL": "0.25",
     "HEADWAY_WORKER_KILL_GRACE": "1",
+    "HEADWAY_API_PORT": "0",
 }
 """Settings under which nobody waits long for a poll, and polls of many stacks take little time."""
 
 _POLL: Final = 0.03
-_SERVICES: Final = frozenset({"parser", "scheduler", "worker"})
+_SERVICES: Final = frozenset({"api", "parser", "scheduler", "worker"})
 _CLOCK: Final = SystemClock()
 _NEVER: Final = Event()
 

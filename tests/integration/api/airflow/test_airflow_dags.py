@@ -50,6 +50,7 @@ def test_dags_are_listed_with_what_their_versions_say(airflow_client: ApiClient)
     assert (daily.has_task_concurrency_limits, never.has_task_concurrency_limits) == (False, True)
     assert daily.timetable_summary
     assert never.timetable_summary is None
+    assert DAGApi(airflow_client).get_dags() == page
 
 
 @pytest.mark.usefixtures("dags")
@@ -187,7 +188,7 @@ def test_a_rehearsed_pause_changes_nothing(airflow: Airflow, engine: Engine) -> 
 def test_tags_are_listed(airflow_client: ApiClient) -> None:
     api = DAGApi(airflow_client)
 
-    assert api.get_dag_tags().tags == ["core", "etl"]
+    assert (api.get_dag_tags().tags, api.get_dag_tags().total_entries) == (["core", "etl"], 2)
     assert api.get_dag_tags(tag_name_pattern="TL").tags == ["etl"]
     assert api.get_dag_tags(order_by=["-name"], limit=1, offset=1).tags == ["core"]
 

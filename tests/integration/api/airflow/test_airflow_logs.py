@@ -1,6 +1,7 @@
 """Logs of attempts through Airflow's client, as it is."""
 
 import json
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from airflow_client.client import ApiClient
 from airflow_client.client.api.task_instance_api import TaskInstanceApi
 from airflow_client.client.exceptions import ApiException
+from airflow_client.client.models.structured_log_message import StructuredLogMessage
+from airflow_client.client.models.task_instances_log_response import TaskInstancesLogResponse
 from sqlalchemy import Engine, text
 from starlette.testclient import TestClient
 from tests.integration.api.conftest import Api
@@ -44,8 +47,18 @@ def home(tmp_path: Path, attempt: None) -> Path:
 
 
 def write(folder: Path, lines: Sequence[bytes], relative: Path = KEY.relative) -> None:
-    with open(create_log(folder, relative), "wb") as log:
+    with os.fdopen(create_log(folder, relative), "wb") as log:
         log.writelines(lines)
+
+
+def messages(log: TaskInstancesLogResponse) -> list[StructuredLogMessage]:
+    found = log.content.actual_instance
+    assert isinstance(found, list)
+    return [line for line in found if isinstance(line, StructuredLogMessage)]
+
+
+def events(log: TaskInstancesLogResponse) -> list[str]:
+    return [line.event for line in messages(log)]
 
 
 def end(engine: Engine) -> None:
@@ -63,10 +76,10 @@ def test_a_log_is_read_as_data(engine: Engine, home: Path, airflow_client: ApiCl
     end(engine)
 
     log = TaskInstanceApi(airflow_client).get_log("etl", RUN, "work", 1)
-    content = log.content.actual_instance
+    first, *_ = messages(log)
 
-    assert [line.event for line in content] == ["42 rows", "\x1b[31mlate", "done"]
-    assert content[0].timestamp == datetime(2024, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+    assert events(log) == ["42 rows", "\x1b[31mlate", "done"]
+    assert first.timestamp == datetime(2024, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
     assert log.continuation_token is None
 
 
@@ -82,9 +95,9 @@ def test_the_token_goes_on_where_the_log_was_read_to(
     end(engine)
     rest = api.get_log("etl", RUN, "work", 1, token=again.continuation_token)
 
-    assert [line.event for line in first.content.actual_instance] == ["42 rows"]
-    assert again.content.actual_instance == []
-    assert [line.event for line in rest.content.actual_instance] == ["\x1b[31mlate", "done"]
+    assert events(first) == ["42 rows"]
+    assert events(again) == []
+    assert events(rest) == ["\x1b[31mlate", "done"]
     assert rest.continuation_token is None
 
 
@@ -120,7 +133,7 @@ def test_a_log_is_read_as_lines_of_json_and_as_text(home: Path, admin: TestClien
 
     lines = [json.loads(line) for line in written.text.splitlines()]
     assert written.headers["content-type"] == "application/x-ndjson"
-    assert [(line["event"], line["source"]) for line in lines][0] == ("42 rows", "stdout")
+    assert (lines[0]["event"], lines[0]["source"]) == ("42 rows", "stdout")
     assert (lines[1]["level"], lines[1]["logger"]) == ("WARNING", "a.b")
     assert lines[2]["outcome"] == "success"
     assert plain.headers["content-type"].startswith("text/plain")
@@ -164,7 +177,7 @@ def test_a_log_that_is_nowhere_names_the_host_that_has_it(airflow_client: ApiCli
     with pytest.raises(ApiException) as refused:
         TaskInstanceApi(airflow_client).get_log("etl", RUN, "work", 1)
 
-    problem = json.loads(refused.value.body)
+    problem = json.loads(refused.value.body or "")
     assert (refused.value.status, problem["code"]) == (404, "log_not_found")
     assert "Look on host." in problem["detail"]
 

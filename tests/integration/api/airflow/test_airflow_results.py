@@ -12,10 +12,11 @@ from tests.integration.api.conftest import Airflow
 
 from headway.db.execution import xcoms
 from headway.domain.accounts import AccountRole
+from headway.domain.arguments import JsonValue
 from headway.testing.data import seed
 
 RUN = "scheduled__2024-01-01T00:00:00+00:00"
-NESTED = {"rows": [1, 2, {"x": None}]}
+NESTED: JsonValue = {"rows": [1, 2, {"x": None}]}
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def test_the_xcoms_of_a_task_are_listed(airflow_client: ApiClient) -> None:
     assert [entry.key for entry in found.xcom_entries] == ["note", "return_value"]
     assert found.total_entries == 2
     assert (found.xcom_entries[0].dag_id, found.xcom_entries[0].run_id) == ("etl", RUN)
-    assert found.xcom_entries[0].logical_date == seed.START + seed.DAY
+    assert found.xcom_entries[0].logical_date == seed.START
 
 
 def test_xcoms_of_everything_are_filtered_and_paged(airflow_client: ApiClient) -> None:
@@ -52,11 +53,13 @@ def test_xcoms_of_everything_are_filtered_and_paged(airflow_client: ApiClient) -
 def test_the_value_of_an_xcom_is_data_or_its_json_as_text(airflow_client: ApiClient) -> None:
     api = XComApi(airflow_client)
 
-    data = api.get_xcom_entry("etl", "work", RUN, "return_value").actual_instance
-    text = api.get_xcom_entry("etl", "work", RUN, "return_value", stringify=True).actual_instance
+    data = api.get_xcom_entry("etl", "work", RUN, "return_value").to_dict()
+    text = api.get_xcom_entry("etl", "work", RUN, "return_value", stringify=True).to_dict()
 
-    assert data.value == NESTED
-    assert json.loads(text.value) == NESTED
+    assert isinstance(data, dict)
+    assert isinstance(text, dict)
+    assert data["value"] == NESTED
+    assert json.loads(text["value"]) == NESTED
 
 
 @pytest.mark.parametrize(

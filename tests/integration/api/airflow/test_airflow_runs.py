@@ -133,6 +133,9 @@ def test_runs_are_filtered(airflow_client: ApiClient) -> None:
     assert api.get_dag_runs("~", dag_id_pattern="secre").total_entries == 1
     assert refused(lambda: api.get_dag_runs("etl", state=["broken"])).status == 422
     assert refused(lambda: api.get_dag_runs("etl", duration_gte=1)).status == 422
+    assert refused(lambda: api.get_dag_runs("etl", dag_version=[2**40])).status == 422
+    assert ids(api.get_dag_runs("etl", dag_version=[1], limit=1).dag_runs) == IDS[:1]
+    assert api.get_dag_runs("etl", dag_version=[2]).dag_runs == []
 
 
 @pytest.mark.usefixtures("runs")
@@ -328,6 +331,8 @@ def test_who_loses_the_right_to_look_is_told_nothing_more(airflow: Airflow, engi
 
     for line in answer:
         lines.append(line)
+        if len(lines) > 1:
+            break
         with engine.begin() as conn:
             conn.execute(text("UPDATE api_account SET bundles = '{other}'"))
 
@@ -404,10 +409,13 @@ def test_an_account_of_a_bundle_sees_no_run_of_another(airflow: Airflow, engine:
         lambda: api.clear_dag_run("secret", IDS[0], DAGRunClearBody(dry_run=False)),
         lambda: api.wait_dag_run_until_finished("secret", IDS[0], 1),
         lambda: api.get_dag_runs("secrets"),
+        lambda: api.get_dag_run("secrets", IDS[0]),
+        lambda: api.trigger_dag_run("secrets", TriggerDAGRunPostBody()),
     ]
     errors = [refused(ask) for ask in asked]
     assert [error.status for error in errors] == [404] * len(asked)
     assert not any("hint" in str(error.body) for error in errors)
+    assert all("There is no DAG 'secret" in str(error.body) for error in errors)
     assert journal(engine) == []
 
 

@@ -22,6 +22,7 @@ from headway.domain.accounts import AccountRole
 from headway.domain.dag.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
+from headway.testing.data.forced import force
 
 RUN = f"scheduled__{seed.START.isoformat()}"
 A = replace(seed.task("a"), retries=3, retry_delay=90.5, pool_slots=2, doc_md="About a.")
@@ -221,6 +222,19 @@ def test_attempts_are_listed_and_shown(
     assert f'"outcome":"{outcome}"'.encode() in plain.read()
     assert api.get_task_instance_try_details("etl", RUN, "a", 1) == attempts.task_instances[0]
     assert refused(lambda: api.get_task_instance_try_details("etl", RUN, "a", 2)).status == 404
+
+
+def test_attempts_are_listed_from_the_first_to_the_last(
+    airflow_client: ApiClient, engine: Engine
+) -> None:
+    run = seed.start_run(engine, seed.dag(A))
+    force(engine, run, a="up_for_retry")
+    force(engine, run, a="success")
+
+    attempts = TaskInstanceApi(airflow_client).get_task_instance_tries("etl", RUN, "a")
+
+    assert [it.try_number for it in attempts.task_instances] == [1, 2]
+    assert attempts.total_entries == 2
 
 
 @pytest.mark.usefixtures("run")

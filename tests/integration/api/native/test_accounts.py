@@ -21,7 +21,7 @@ def stored(api: Api) -> str:
 
 def sign_in(api: Api, name: str, password: str = PASSWORD) -> int:
     given = {"username": name, "password": password}
-    return api.client().post("/auth/token", json=given).status_code
+    return int(api.client().post("/auth/token", json=given).status_code)
 
 
 def test_an_account_is_created_shown_and_signs_in(api: Api, admin: TestClient) -> None:

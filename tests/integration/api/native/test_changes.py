@@ -27,7 +27,8 @@ def states(api: Api) -> dict[str, str]:
 
 def journal(api: Api) -> list[tuple[str, str, str | None]]:
     found = text(
-        "SELECT actor, action, details ->> 'reason' AS reason FROM event WHERE dag_id = 'etl' ORDER BY id"
+        "SELECT actor, action, details ->> 'reason' AS reason FROM event "
+        "WHERE dag_id = 'etl' ORDER BY id"
     )
     with api.engine.connect() as conn:
         return [(row.actor, row.action, row.reason) for row in conn.execute(found)]

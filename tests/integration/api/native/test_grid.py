@@ -76,7 +76,7 @@ def test_runs_are_paged_the_latest_first_and_filtered(api: Api, admin: TestClien
     none = admin.get(f"{V1}/dags/etl/grid/columns", params={"state": "failed"}).json()
 
     dates = [it["logical_date"][:10] for page in (first, rest) for it in page["columns"]]
-    assert dates == ["2024-01-04", "2024-01-03", "2024-01-02"]
+    assert dates == ["2024-01-03", "2024-01-02", "2024-01-01"]
     assert rest["next_cursor"] is None
     assert none["columns"] == []
 

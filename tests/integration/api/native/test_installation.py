@@ -50,7 +50,7 @@ def two_bundles(api: Api) -> Api:
 
 
 def rows(client: TestClient, path: str, **given: object) -> list[dict[str, object]]:
-    answer = client.get(f"{V1}/{path}", params=given)  # type: ignore[arg-type]
+    answer = client.get(f"{V1}/{path}", params=given)
     assert answer.status_code == 200, answer.text
     found: list[dict[str, object]] = answer.json()["rows"]
     return found

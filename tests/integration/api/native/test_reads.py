@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+import httpx
 import pytest
 from sqlalchemy import text
 from starlette.testclient import TestClient
@@ -51,7 +52,8 @@ def reads(api: Api) -> Iterator[str]:
 
 def ask(client: TestClient, path: str, **more: Any) -> int:
     given = OF_TIMES if path.endswith("/timetable") else GIVEN
-    return client.get(path, params={**given, **more}).status_code
+    answer: httpx.Response = client.get(path, params={**given, **more})
+    return int(answer.status_code)
 
 
 def rows(api: Api) -> dict[str, tuple[int, str]]:

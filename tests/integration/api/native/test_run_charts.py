@@ -138,7 +138,7 @@ def test_charts_of_another_bundle_are_not_there(running: Api, clients: Clients, 
 
 
 def explained(client: TestClient, task: str = "b", **parameters: object) -> dict[str, object]:
-    answer = client.get(f"{V1}/explain/etl/{RUN}/{task}", params=parameters)  # type: ignore[arg-type]
+    answer = client.get(f"{V1}/explain/etl/{RUN}/{task}", params=parameters)
     assert answer.status_code == 200, answer.text
     found: dict[str, object] = answer.json()
     return found

@@ -2,16 +2,20 @@
 
 import secrets
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 
 from headway.db.core import engine as engines
+from headway.db.reads import backfill_views, history
+from headway.db.reads.charts import calendar, grid_cells, run_times
 from headway.db.reads.pages import (
     attempt_pages,
     backfill_pages,
     dag_pages,
     event_pages,
+    name_search,
     paging,
     pool_pages,
     process_pages,
@@ -26,12 +30,16 @@ from headway.db.reads.pages.paging import Asked
 from headway.db.reads.pages.run_pages import RunFilter, RunOrder
 from headway.db.reads.pages.task_pages import TaskFilter
 from headway.db.reads.pages.xcom_pages import XComFilter
+from headway.decide.charts.grid import RETRIED
 from headway.domain.states import RunState, TaskState
 from headway.testing.data import bulk_history, seed
 from headway.testing.database.postgres import ThrowawayPostgres
 from headway.testing.database.query_plans import QueryPlan, explained
 
 DAGS = 25
+LATEST = "scheduled__1990-01-02 00:00:00+00"
+"""The id of a run of each DAG."""
+
 GROWING = {"dag_run", "task_instance", "task_attempt", "xcom", "event", "backfill_date"}
 EVENTS = text("""
     INSERT INTO event (actor, action, dag_id)
@@ -91,7 +99,29 @@ def plans(engine: Engine, bundles: list[str] | None, *, descending: bool) -> lis
         pool_pages.page(conn, first)
         process_pages.page(conn, first)
         version_pages.page(conn, first)
+        charts(conn, bundles)
     return found
+
+
+def charts(conn: Connection, bundles: list[str] | None) -> None:
+    """Read the charts of a DAG and of a run, and search for names."""
+    page = run_pages.page(conn, Asked(bundles), RunFilter(dag_id="idle03"))
+    ids, run_id = [row.id for row in page.rows], LATEST
+    names = [row.task_id for row in grid_cells.rows(conn, "idle03", [])]
+    grid_cells.packed(conn, ids, names, RETRIED)
+    grid_cells.mapped(conn, ids)
+    gantt = run_times.gantt(conn, Asked(bundles, limit=5), "idle03", run_id)
+    assert gantt.rows or bundles == ["none"]
+    second = Asked(bundles, limit=5, cursor=gantt.following)
+    run_times.gantt(conn, second, "idle03", run_id)
+    run_times.timed_tasks(conn, "idle03", run_id, {})
+    run_times.state_counts(conn, "idle03", run_id)
+    year = [datetime(1990, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(366)]
+    calendar.runs_by_day(conn, "idle03", year)
+    calendar.skipped(conn, "idle03", year[0], year[-1])
+    name_search.search(conn, bundles, "idle", 10)
+    backfill_views.dates_page(conn, Asked(bundles), 3)
+    history.page(conn, Asked(bundles), "idle03")
 
 
 @pytest.mark.history

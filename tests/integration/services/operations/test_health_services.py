@@ -26,7 +26,7 @@ from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
 
-KINDS = ("parser", "scheduler", "worker")
+KINDS = ("api", "parser", "scheduler", "worker")
 DAGS = Path(__file__).parents[1] / "dags" / "losses"
 
 Probe = tuple[int, dict[str, tuple[bool, str]]]

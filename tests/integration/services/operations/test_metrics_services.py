@@ -1,12 +1,15 @@
 """Real services at work show every metric that is declared; each is asked for what it counts."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
 from pathlib import Path
 from shutil import copytree
 from signal import SIGKILL
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from deploy.helm.dashboards.files import BOARDS
@@ -21,7 +24,7 @@ from headway.testing.metrics.alerts import RULES, impatient
 from headway.testing.metrics.prometheus import Prometheus, prometheus
 from headway.testing.metrics.scraping import Page, free_port, missing, scrape
 from headway.testing.services.cluster import ServiceCluster, service_cluster
-from headway.testing.time.clock import until
+from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
 
@@ -35,7 +38,8 @@ QUICK = {
 }
 BREAK_OFF = text("""
     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name ~ '^headway (parser|scheduler|worker)$'
+     WHERE datname = current_database()
+       AND application_name ~ '^headway (api|parser|scheduler|worker)$'
 """)
 HOLD_POOL = text("SELECT FROM pool WHERE name = 'default_pool' FOR UPDATE")
 PARSED = text("SELECT count(*) >= 4 FROM dag WHERE version_id IS NOT NULL")
@@ -51,6 +55,8 @@ class Works:
     cluster: ServiceCluster
     folder: Path
     ports: dict[ServiceKind, int]
+    api: int
+    """The port of the API itself."""
 
     def page(self, service: ServiceKind) -> Page:
         return scrape(self.ports[service])
@@ -74,10 +80,14 @@ def works(
     url = address(postgres.create_database("headway_test_metrics", template))
     with service_cluster(url, root, QUICK) as cluster:
         seed.make_pool(cluster.engine, "narrow", 1)
-        ports = {service: free_port() for service in ServiceKind}
+        ports, api = {service: free_port() for service in ServiceKind}, free_port()
         for service, port in ports.items():
-            cluster.start(service, given={f"HEADWAY_{service.upper()}_HTTP_PORT": str(port)})
-        yield Works(cluster, root, ports)
+            given = {
+                f"HEADWAY_{service.upper()}_HTTP_PORT": str(port),
+                "HEADWAY_API_PORT": str(api),
+            }
+            cluster.start(service, given=given)
+        yield Works(cluster, root, ports, api)
         (root / "go").touch()
         cluster.end_all()
     postgres.drop_database("headway_test_metrics")
@@ -87,6 +97,8 @@ def works(
 def busy(works: Works) -> Works:
     """The same once they have been at work, and have been disturbed."""
     cluster = works.cluster
+    with suppress(HTTPError):  # nobody is signed in
+        urlopen(f"http://127.0.0.1:{works.api}/auth/me", timeout=PATIENCE).close()
     cluster.until(lambda conn: conn.scalar(PARSED), "DAGs")
     with cluster.engine.begin() as conn:  # as another scheduler would that queues tasks
         conn.execute(HOLD_POOL)

@@ -13,7 +13,7 @@ from headway.testing.time.clock import until
 
 pytestmark = pytest.mark.services
 
-KINDS = ("parser", "scheduler", "worker")
+KINDS = ("api", "parser", "scheduler", "worker")
 
 
 def until_it_waits(member: ClusterMember) -> None:

@@ -212,7 +212,7 @@ def processes(stack: Stack) -> dict[str, int]:
     """The process ids of all that holds a secret, or could be a way to one."""
     with stack.engine.connect() as conn:
         found = {row.kind: int(row.pid) for row in process_views.processes(conn)}
-    assert found.keys() == {"parser", "scheduler", "worker"}
+    assert found.keys() == {"api", "parser", "scheduler", "worker"}
     for kind in ("parser", "worker"):
         found[f"forker of the {kind}"] = child_of(found[kind], "headway.runtime.forker\0children")
     found["launcher"] = stack.service.pid

@@ -1,6 +1,7 @@
 """What the services of one machine are started with."""
 
-from headway.cli.launch.stack import _programs
+from headway.cli.launch.api_address import ApiAddress
+from headway.cli.launch.stack import _api, _programs
 from headway.db.access.logins import Login
 
 GIVEN = {
@@ -36,3 +37,16 @@ def test_the_worker_alone_is_given_keys_connections_and_variables() -> None:
     for name in ("parser", "scheduler-1", "scheduler-2"):
         assert found[name].keys() == {"PATH", "HEADWAY_DATABASE_URL"}
         assert "secret" not in str(found[name])
+
+
+def test_the_api_has_keys_and_two_logins_and_no_connection_or_variable() -> None:
+    api = _api(GIVEN, URLS, ApiAddress("127.0.0.1", 4711))
+
+    assert api.environment == {
+        "PATH": "/bin",
+        "HEADWAY_SECRETS_KEYS": "id:secret",
+        "HEADWAY_DATABASE_URL": URLS[Login.API],
+        "HEADWAY_DATABASE_READONLY_URL": URLS[Login.READONLY],
+        "HEADWAY_DATABASE_READONLY_PASSWORD": "",
+        "HEADWAY_API_PORT": "4711",
+    }

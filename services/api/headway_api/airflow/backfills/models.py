@@ -98,7 +98,7 @@ class PlannedRunResponse(BaseModel):
     @classmethod
     def of(cls, it: PlannedDate) -> Self:
         """Return the date as it is shown."""
-        return cls(logical_date=it.info.run_after)
+        return cls(logical_date=it.info.data_interval.start)
 
 
 class PlannedRunCollectionResponse(BaseModel):

@@ -1,10 +1,13 @@
-"""Which release this is, and whether its services are alive."""
+"""Which release this is, and whether its services are alive: for everybody, as in Airflow.
+
+Airflow's client sends no token with these two requests.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -13,7 +16,7 @@ from headway.db.reads import measures, process_views
 from headway.db.reads.process_views import ProcessView
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway_api.auth.caller import AnyCaller
+from headway_api.auth.database import ApiDatabase
 
 router = APIRouter(tags=["installation"])
 
@@ -67,16 +70,17 @@ class HealthResponse(BaseModel):
 
 
 @router.get("/version")
-def get_version(caller: AnyCaller) -> ReleaseResponse:
+def get_version() -> ReleaseResponse:
     """Return which release this is."""
-    del caller
     return ReleaseResponse(version=__version__)
 
 
 @router.get("/monitor/health")
-def get_health(caller: AnyCaller) -> HealthResponse:
+def get_health(request: Request) -> HealthResponse:
     """Tell whether a scheduler and a parser are alive; 503 if the database does not answer."""
-    return caller.read(_health)
+    database: ApiDatabase = request.app.state.database
+    with database.reads.connect() as conn:
+        return _health(conn)
 
 
 def _health(conn: Connection) -> HealthResponse:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -18,14 +18,20 @@ from headway_api.airflow import listing, ordering
 from headway_api.airflow.filters import RunTimes, like
 from headway_api.airflow.instances.models import ShownTaskInstances
 from headway_api.airflow.listing import FARTHEST, CursorQuery, Limit, OffsetQuery
-from headway_api.airflow.named import DagId, RunId, TaskId, check_named, or_all, run_named
+from headway_api.airflow.named import (
+    DagId,
+    Number,
+    RunId,
+    TaskId,
+    check_named,
+    or_all,
+    run_named,
+)
 from headway_api.airflow.states import task_states
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
 
 router = APIRouter(tags=["Task Instance"])
-
-Number: TypeAlias = Annotated[int, Field(ge=-1, le=2**31 - 1)]
 
 _ORDERS: Final = {"id": None}
 _ORDERS_OF_ONE_TASK: Final = {"map_index": None, "id": None}
@@ -120,12 +126,7 @@ def get_task_instances(
     caller: AnyCaller, dag_id: DagId, dag_run_id: RunId, query: Annotated[InstanceQuery, Query()]
 ) -> ShownTaskInstances:
     """List the task instances of a run; with `~` those of every run, or of every DAG."""
-    run_id = or_all(dag_run_id)
-    wanted = replace(query.filter(), dag_id=or_all(dag_id))
-    if or_all(dag_id) is None and run_id is not None:
-        wanted = replace(wanted, run_ids=[run_id])
-    else:
-        wanted = replace(wanted, run_id=run_id)
+    wanted = replace(query.filter(), dag_id=or_all(dag_id), run_id=or_all(dag_run_id))
 
     def read(conn: Connection) -> ShownTaskInstances:
         check_named(caller, conn, dag_id, dag_run_id)

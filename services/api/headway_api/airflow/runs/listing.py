@@ -14,7 +14,7 @@ from headway.domain.states import RunType
 from headway_api.airflow import listing, ordering
 from headway_api.airflow.filters import RunTimes, like
 from headway_api.airflow.listing import FARTHEST, CursorQuery, Limit, OffsetQuery
-from headway_api.airflow.named import DagId, check_named, or_all
+from headway_api.airflow.named import DagId, Number, check_named, or_all
 from headway_api.airflow.runs.models import ShownRuns
 from headway_api.airflow.states import run_states
 from headway_api.auth.caller import AnyCaller, Caller
@@ -40,7 +40,7 @@ class RunQuery(CursorQuery, RunTimes):
 
     run_type: list[str] = Field([])
     state: list[str] = Field([])
-    dag_version: list[int] = Field([], max_length=1, description="The number of the version.")
+    dag_version: list[Number] = Field([], max_length=1, description="The number of the version.")
     run_id_pattern: str | None = None
     run_id_prefix_pattern: str | None = None
     dag_id_pattern: str | None = None

@@ -1,4 +1,7 @@
-"""What stands in place of a secret, and how connections and variables are found."""
+"""What stands in place of a secret, and how connections and variables are found.
+
+The login of reads may not look at the table of secrets: they are listed by the login of changes.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -25,7 +25,7 @@ from headway_api.native.runs.changes import Reasoned
 router = APIRouter(tags=["processes"])
 
 
-class ServiceProcess(BaseModel):
+class ProcessReport(BaseModel):
     """A service process; `ended_at` is null until it has ended.
 
     Of a worker: its queues, its slots, since when it drains, `running` attempts, and in `report`
@@ -54,7 +54,7 @@ class Drained(BaseModel):
     draining: bool
 
 
-@router.get("/processes", response_model=Listed[ServiceProcess], responses=STREAMED)
+@router.get("/processes", response_model=Listed[ProcessReport], responses=STREAMED)
 def list_processes(
     caller: AnyCaller,
     request: Request,
@@ -73,12 +73,12 @@ def list_processes(
     require_every_bundle(caller, "The list of processes")
     wanted = ProcessFilter(kind=kind, ended=ended)
 
-    def read(limit: int, cursor: str | None) -> ListPage[ServiceProcess]:
+    def read(limit: int, cursor: str | None) -> ListPage[ProcessReport]:
         asked = caller.page(limit, cursor)
         page = caller.read(lambda conn: process_pages.page(conn, asked, wanted))
         return ListPage([_view(each) for each in page.rows], page.following)
 
-    return lists.answer(request, query, ServiceProcess, read)
+    return lists.answer(request, query, ProcessReport, read)
 
 
 @router.post("/processes/{process_id}/drain", response_model=Drained, responses=errors(404, 409))
@@ -101,5 +101,5 @@ def drain_process(
     return changed(caller, request, work, asked=wanted, dry_run=dry_run, tell=tell)
 
 
-def _view(listed: ListedProcess) -> ServiceProcess:
-    return ServiceProcess(**asdict(listed.process), ended_at=listed.ended_at)
+def _view(listed: ListedProcess) -> ProcessReport:
+    return ProcessReport(**asdict(listed.process), ended_at=listed.ended_at)

@@ -14,7 +14,7 @@ from headway.domain.accounts import Account, AccountRole, Permission
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http import lists
-from headway_api.http.documented import errors
+from headway_api.http.documented import errors, rehearsal
 from headway_api.http.lists import STREAMED, AnyList, Listed
 
 router = APIRouter(tags=["accounts"])
@@ -80,7 +80,7 @@ def show_account(name: str, caller: AnyCaller) -> AccountState:
     "/accounts",
     response_model=AccountState,
     status_code=HTTPStatus.CREATED,
-    responses=errors(409),
+    responses={**errors(409), **rehearsal(AccountState)},
 )
 def add_account(
     body: WantedAccount,

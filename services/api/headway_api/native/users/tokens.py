@@ -16,7 +16,7 @@ from headway.domain.errors import RequestError
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import KEY, DryRun, changed
 from headway_api.http import lists
-from headway_api.http.documented import errors
+from headway_api.http.documented import errors, rehearsal
 from headway_api.http.lists import STREAMED, AnyList, Listed
 from headway_api.native.access import BigId
 
@@ -75,7 +75,7 @@ def list_tokens(
     "/tokens",
     response_model=MadeToken,
     status_code=HTTPStatus.CREATED,
-    responses=errors(404, 409),
+    responses={**errors(404, 409), **rehearsal(MadeToken)},
 )
 def add_token(
     body: WantedToken,

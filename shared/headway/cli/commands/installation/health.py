@@ -18,6 +18,7 @@ COLUMNS: Final = ("check", "ok", "found")
 class AskedService(StrEnum):
     """What can be asked for its health."""
 
+    API = "api"
     PARSER = "parser"
     SCHEDULER = "scheduler"
     WORKER = "worker"
@@ -39,8 +40,8 @@ def health(
 ) -> None:
     """Ask a service of this machine whether it is alive; the exit status is 1 if it is not.
 
-    A service is asked at its port (HEADWAY_PARSER_HTTP_PORT, HEADWAY_SCHEDULER_HTTP_PORT,
-    HEADWAY_WORKER_HTTP_PORT), a fork server at its socket.
+    A service is asked at its port (HEADWAY_API_HTTP_PORT, HEADWAY_PARSER_HTTP_PORT,
+    HEADWAY_SCHEDULER_HTTP_PORT, HEADWAY_WORKER_HTTP_PORT), a fork server at its socket.
     """
     from headway.cli.screen.output import show
 
@@ -68,10 +69,13 @@ def _service(service: AskedService, path: str) -> "list[HealthCheck]":
 
 def _port(service: AskedService) -> int:
     from headway.runtime.settings import configuration, worker
+    from headway.runtime.settings.api import ApiSettings
     from headway.runtime.settings.parser import ParserSettings
     from headway.runtime.settings.scheduler import SchedulerSettings
 
     match service:
+        case AskedService.API:
+            return configuration.read(ApiSettings).http_port
         case AskedService.PARSER:
             return configuration.read(ParserSettings).http_port
         case AskedService.SCHEDULER:

@@ -1,0 +1,39 @@
+"""The dashboard 'API'."""
+
+from typing import Final
+
+from deploy.helm.dashboards.parts import Board, Panel, Query, quantile, rate
+
+API: Final = Board(
+    "api",
+    "Headway / API",
+    "What is asked of the API, and how long its answers take.",
+    [
+        Panel(
+            "Requests",
+            "Answered requests, by the class of their status.",
+            [Query(rate("headway_api_requests_total", "status"), "{{status}}")],
+            "reqps",
+        ),
+        Panel(
+            "Requests by path",
+            "The ten paths of the API's document that are asked for most.",
+            [Query(f"topk(10, {rate('headway_api_requests_total', 'route')})", "{{route}}")],
+            "reqps",
+        ),
+        Panel(
+            "Duration of requests",
+            "Until the whole answer was sent; without streams.",
+            [
+                Query(quantile(0.5, "headway_api_request_duration_seconds"), "p50"),
+                Query(quantile(0.99, "headway_api_request_duration_seconds"), "p99"),
+            ],
+            "s",
+        ),
+        Panel(
+            "Requests and streams at present",
+            "What the API answers now, by whether it is a stream.",
+            [Query("sum by (kind) (headway_api_running_requests)", "{{kind}}")],
+        ),
+    ],
+)

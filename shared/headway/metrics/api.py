@@ -1,0 +1,36 @@
+"""Metrics of the API."""
+
+from typing import Final
+
+from headway.metrics.metric import Counter, Gauge, Histogram, Label, ServiceKind
+
+_OURS: Final = frozenset({ServiceKind.API})
+
+STATUSES: Final = ("2xx", "3xx", "4xx", "5xx")
+
+REQUESTS: Final = Counter(
+    "headway_api_requests",
+    "Requests that the API has answered, by the path of its document and the class of the status. "
+    "A path that the API does not have is `none`.",
+    _OURS,
+    (Label("route"), Label("status", STATUSES)),
+)
+
+REQUEST_SECONDS: Final = Histogram(
+    "headway_api_request_duration_seconds",
+    "Duration of requests until the whole answer was sent, by the path of the API's document; "
+    "streams are not counted.",
+    _OURS,
+    (Label("route"),),
+    unit="seconds",
+    bounds=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+
+RUNNING: Final = Gauge(
+    "headway_api_running_requests",
+    "Requests that the API answers at present (requests), and open streams (streams).",
+    _OURS,
+    (Label("kind", ("requests", "streams")),),
+)
+
+DECLARED: Final = (REQUESTS, REQUEST_SECONDS, RUNNING)

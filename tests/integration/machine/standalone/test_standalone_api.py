@@ -1,0 +1,98 @@
+"""The API of `headway standalone`: where it is, who may use it, and what a taken port does."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from signal import SIGINT
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+
+from headway.testing.services.machine import Command, Machine
+from headway.testing.time.clock import PATIENCE, until
+
+pytestmark = pytest.mark.services
+
+WELL_KNOWN = 8793
+ADDRESS = re.compile(r"^API: (http://127\.0\.0\.1:\d+) ", re.M)
+
+
+@contextmanager
+def taken(port: int) -> Iterator[int]:
+    """A port at which somebody listens, who may be another program of this machine."""
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            other.bind(("127.0.0.1", port))
+            other.listen()
+        except OSError:
+            assert port
+        yield port or int(other.getsockname()[1])
+
+
+def address_of(standalone: Command) -> str:
+    found = standalone.until(
+        lambda: re.search(r"^API: (http://127\.0\.0\.1:\d+) ", standalone.printed(), re.M),
+        "its API",
+    )
+    return found[1]
+
+
+def who_am_i(url: str, token: str) -> dict[str, Any]:
+    asked = Request(f"{url}/auth/me", headers={"Authorization": f"Bearer {token}"})
+    with urlopen(asked, timeout=PATIENCE) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+def is_there(url: str) -> bool:
+    with socket.socket() as some:
+        return some.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
+
+
+def test_a_token_of_the_account_that_is_there_from_the_start_opens_the_api(
+    machine: Machine, dags: Path
+) -> None:
+    with machine.standalone(dags) as (standalone, _engine):
+        url = address_of(standalone)
+        created = machine.run("tokens", "create", "admin", "ci")
+        until(lambda: is_there(url), "the API")
+
+        assert who_am_i(url, created.stdout.strip())["role"] == "admin"
+        assert standalone.end(SIGINT) == 0
+        assert standalone.complained() == ""
+
+    left = {path.name for path in machine.home.iterdir()}
+    assert not {"database-url", "api-database-url"} & left
+
+
+def test_the_first_account_is_made_once(machine: Machine, dags: Path) -> None:
+    with machine.standalone(dags):
+        machine.run("accounts", "create", "ann", "--role", "admin", stdin="correct horse battery")
+        machine.run("accounts", "delete", "admin", "--yes")
+    with machine.standalone(dags):
+        found = json.loads(machine.run("accounts", "list", "-o", "json").stdout)
+
+    assert [account["name"] for account in found] == ["ann"]
+
+
+def test_where_the_usual_port_is_taken_the_api_has_another_one(
+    machine: Machine, dags: Path
+) -> None:
+    with taken(WELL_KNOWN), machine.standalone(dags) as (standalone, _engine):
+        url = address_of(standalone)
+
+        assert not url.endswith(f":{WELL_KNOWN}")
+        until(lambda: is_there(url), "the API")
+
+
+def test_a_port_that_was_set_and_is_taken_is_refused(machine: Machine, dags: Path) -> None:
+    with taken(0) as port:
+        said = machine.refusal("standalone", given={"HEADWAY_API_PORT": str(port)})
+
+    assert said.startswith(f"HEADWAY_API_PORT is {port}, and the API cannot listen there")
+    assert machine.processes() == {}
