@@ -21,6 +21,7 @@ BENCHMARKS: Final = (
     "zones",  # about ten minutes
     "scrape",  # some seconds
     "spark",  # about three minutes
+    "api",  # about half an hour
 )
 
 BY_NAME: Final = (*BENCHMARKS, "retention")

@@ -65,7 +65,8 @@ def serving(app: ASGIApp, given: ApiSettings) -> Iterator[int]:
 
 def _listen(given: ApiSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
-    listening = socket.socket(family)
+    # asyncio sends small answers at once only by a socket that is said to be of TCP.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         _limit(listening)

@@ -62,8 +62,17 @@ class Feed:
     bundles: Bundles
     last: Shown | None = None
     due: float = 0.0
+    left_until: float = 0.0
     shown: Shown | None = None
     streams: "set[LiveStream]" = field(default_factory=set)
+
+    def is_due(self, now: float, *, noticed: bool) -> bool:
+        """Tell whether to look now: after a notice, or when its time has come."""
+        return now >= self.left_until and (noticed or now >= self.due)
+
+    def leave_alone(self, now: float) -> None:
+        """Have it looked at no more for a while, for the database took too long."""
+        self.due = self.left_until = now + TOO_SLOW_FOR
 
     def look(self, conn: Connection, at: datetime, now: float) -> "Update | None":
         """Look at the topic, and return what has changed since the last look."""

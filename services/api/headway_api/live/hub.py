@@ -21,7 +21,7 @@ from headway.runtime.daemon.loop import Pace, cause_of
 from headway.runtime.settings.api import ApiSettings
 from headway_api.auth.database import ApiDatabase
 from headway_api.http.refusals import TooManyStreamsError
-from headway_api.live.feeds import TOO_SLOW_FOR, Bundles, Feed, Update
+from headway_api.live.feeds import Bundles, Feed, Update
 from headway_api.live.messages import EndReason
 from headway_api.live.streams import LiveStream, StreamHolder
 from headway_api.live.topics import Topic
@@ -121,8 +121,8 @@ class LiveHub:
         if now >= self._check_due:
             self._check(streams)
             self._check_due = now + CHECK_EVERY
-        self._look([feed for feed in feeds if noticed or feed.due <= now])
-        due = min(self._check_due, *(feed.due for feed in feeds))
+        self._look([feed for feed in feeds if feed.is_due(now, noticed=noticed)])
+        due = min(self._check_due, *(max(feed.due, feed.left_until) for feed in feeds))
         return max(due - self._clock.monotonic(), 0.0)
 
     def _run(self) -> None:
@@ -184,7 +184,7 @@ class LiveHub:
                     if getattr(error.orig, "pgcode", None) != _TOO_SLOW:
                         raise
                     log.warning("action=look topic=%s took too long", feed.topic)
-                    feed.due = now + TOO_SLOW_FOR
+                    feed.leave_alone(now)
                     break
                 if update is not None:
                     updates.append(update)

@@ -13,6 +13,7 @@ from tests.integration.api.live.live_client import LiveClient, connect
 
 from headway_api.app import guarded
 from headway_api.http.server import serving
+from headway_api.live import feeds
 from headway_api.live.hub import LiveHub
 
 
@@ -59,6 +60,8 @@ def on_a_port(api: Api) -> Iterator[LiveApi]:
 
 
 @pytest.fixture
-def live(api: Api) -> Iterator[LiveApi]:
+def live(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveApi]:
+    """The API on a port; what is finished is looked at when something rings, and not before."""
+    monkeypatch.setattr(feeds, "EVERY", 3600.0)
     with on_a_port(api) as served:
         yield served

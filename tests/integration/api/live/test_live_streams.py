@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from signal import Signals
+from typing import Any
 
 import pytest
 from sqlalchemy import event, text
@@ -15,14 +16,14 @@ from tests.integration.api.conftest import Api
 from tests.integration.api.live.conftest import LiveApi, on_a_port
 from tests.integration.api.live.live_client import LiveClient, connect, small
 
-from headway.actions import transaction
 from headway.db.core import notices
 from headway.db.core.notices import Listener
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
 from headway.testing.data import seed
-from headway.testing.services.machine import Machine
+from headway.testing.processes import modes
+from headway.testing.services.machine import Command, Machine
 from headway.testing.time.clock import until
 from headway_api.app import build
 from headway_api.auth.database import ApiDatabase, reading
@@ -83,8 +84,8 @@ def test_nobody_watching_no_statement_is_run(live: LiveApi) -> None:
     assert not live.statements
 
 
-def test_a_notice_of_other_services_rings(live: LiveApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feeds, "EVERY", 3600.0)
+@pytest.mark.skipif(modes.pooled(), reason="a pooler in transaction mode cannot LISTEN")
+def test_a_notice_of_other_services_rings(live: LiveApi) -> None:
     engine = live.api.engine
     seed.store(engine, seed.dag())
     client = live.open(live.api.token("ann"), "dag:etl")
@@ -93,9 +94,34 @@ def test_a_notice_of_other_services_rings(live: LiveApi, monkeypatch: pytest.Mon
     listener.start()
     live.closing.callback(listener.close)
 
-    transaction.act(engine, lambda conn: conn.execute(PAUSE))
+    pause(live.api)
+    notices.send(engine, [notices.SCHEDULER])
 
     assert client.next().data["changed"]["dag"]["paused"] is True
+
+
+def test_what_is_finished_is_looked_at_now_and_then_without_a_notice(
+    live: LiveApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "EVERY", 0.05)
+    seed.store(live.api.engine, seed.dag())
+    client = live.open(live.api.token("ann"), "dag:etl")
+    client.next()
+
+    pause(live.api)
+
+    assert client.next().data["changed"]["dag"]["paused"] is True
+
+
+def test_a_topic_is_looked_at_again_for_whoever_joins(live: LiveApi) -> None:
+    seed.store(live.api.engine, seed.dag())
+    token = live.api.token("ann")
+    live.open(token, "dag:etl").next()
+    pause(live.api)
+
+    second = live.open(token, "dag:etl")
+
+    second.until(lambda: (second.has.get("dag:etl") or {}).get("dag", {}).get("paused") is True)
 
 
 def test_what_changes_between_a_look_and_its_event_is_told_next(live: LiveApi) -> None:
@@ -141,20 +167,29 @@ def test_a_lost_connection_to_the_database_loses_no_change(live: LiveApi) -> Non
     assert client.next().data["changed"]["dag"]["paused"] is True
 
 
-def test_a_topic_that_takes_too_long_keeps_no_other_waiting(live: LiveApi) -> None:
+def test_a_topic_that_takes_too_long_is_left_alone_and_keeps_no_other_waiting(
+    live: LiveApi,
+) -> None:
     seed.store(live.api.engine, seed.dag())
     reads = live.api.app.state.database.reads
+    slow: list[str] = []
 
-    def slow(conn: object, cursor: object, statement: str, *_: object) -> None:
+    def sleep(_conn: object, cursor: Any, statement: str, *_: object) -> None:
         if "latest AS" in statement:
-            cursor.execute("SET LOCAL statement_timeout = 20; SELECT pg_sleep(60)")  # type: ignore[attr-defined]
+            slow.append(statement)
+            cursor.execute("SET LOCAL statement_timeout = 20; SELECT pg_sleep(60)")
 
-    event.listen(reads, "before_cursor_execute", slow)
+    event.listen(reads, "before_cursor_execute", sleep)
     client = live.open(live.api.token("ann"), "dag:etl", "home", "pools")
     client.until(lambda: len(client.has) == 2)
-    event.remove(reads, "before_cursor_execute", slow)
+    for name in ("small", "large"):
+        seed.make_pool(live.api.engine, name, 1)
+        live.hub.ring()
+        client.next()
+    event.remove(reads, "before_cursor_execute", sleep)
 
-    assert set(client.has) == {"home", "pools"}
+    assert set(client.has["pools"] or {}) >= {"pool/small", "pool/large"}
+    assert len(slow) == 1
 
 
 def test_an_account_has_at_most_so_many_streams(live: LiveApi) -> None:
@@ -241,25 +276,38 @@ def test_no_stream_is_opened_while_the_service_stops(live: LiveApi) -> None:
     assert (status, json.loads(body)["code"]) == (429, "too_many_streams")
 
 
-def test_the_service_hears_notices_and_ends_streams_when_it_is_told_to_stop(
+@contextmanager
+def service(database_url: str, root: Path, **given: str) -> Iterator[tuple[Command, int]]:
+    """Run `headway api` as a process; yield it with its port."""
+    settings = {"HEADWAY_DATABASE_URL": database_url, "HEADWAY_API_PORT": "0", **given}
+    with Machine.new(root / "machine", settings).running("api") as command:
+        said = command.until(lambda: LISTENS.search(command.complained()), "the API listens")
+        yield command, int(said[1])
+
+
+def test_the_service_ends_streams_when_it_is_told_to_stop_and_waits_for_none(
     api: Api, database_url: str, tmp_path: Path
 ) -> None:
-    seed.store(api.engine, seed.dag())
     token = api.token("ann")
-    settings = {
-        "HEADWAY_DATABASE_URL": database_url,
-        "HEADWAY_API_PORT": "0",
-        "HEADWAY_API_DRAIN_GRACE": "3600",
-    }
-    machine = Machine.new(tmp_path / "machine", settings)
-    with machine.running("api") as service:
-        said = service.until(lambda: LISTENS.search(service.complained()), "the API listens")
-        client = LiveClient.opened(connect(int(said[1]), token, "dag:etl"))
+    with service(database_url, tmp_path, HEADWAY_API_DRAIN_GRACE="3600") as (command, port):
+        client = LiveClient.opened(connect(port, token, "home"))
         client.next()
-        transaction.act(api.engine, lambda conn: conn.execute(PAUSE))
-        change = client.next()
-        ended = service.end(Signals.SIGTERM)
+        ended = command.end(Signals.SIGTERM)
         last = client.next()
 
-    assert change.data["changed"]["dag"]["paused"] is True
     assert (last.name, ended) == ("bye", 0)
+
+
+@pytest.mark.skipif(modes.pooled(), reason="a pooler in transaction mode cannot LISTEN")
+def test_the_service_hears_notices(api: Api, database_url: str, tmp_path: Path) -> None:
+    channels = text(
+        "SELECT array_agg(query) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+    )
+
+    def listens() -> object:
+        with api.engine.connect() as conn:
+            return conn.scalar(channels)
+
+    with service(database_url, tmp_path, HEADWAY_DATABASE_NOTIFY="true"):
+        assert until(listens, "it listens") == ['LISTEN "headway_worker"']  # its last one

@@ -10,7 +10,7 @@ from threading import Event, Thread
 from typing import Final
 from urllib.parse import urlencode
 
-from benchmarks.support.api_service import PATIENCE, ApiService
+from benchmarks.support.api.service import PATIENCE, ApiService
 
 _WHOLE: Final = b"event: snapshot"
 _CHANGE: Final = b"event: change"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse, RemoteDisconnected
 from pathlib import Path
 from random import Random
 from threading import Lock, Thread, local
@@ -47,14 +47,21 @@ class ApiService:
 
     def get(self, path: str) -> bytes:
         """Return what a path answers, by a connection that this thread keeps."""
+        try:
+            answer, body = self._ask(path)
+        except RemoteDisconnected:  # it was kept for too long
+            self._own.connection = None
+            answer, body = self._ask(path)
+        assert answer.status == HTTPStatus.OK, (path, answer.status, body)
+        return body
+
+    def _ask(self, path: str) -> tuple[HTTPResponse, bytes]:
         connection: HTTPConnection | None = getattr(self._own, "connection", None)
         if connection is None:
             connection = self._own.connection = HTTPConnection("127.0.0.1", self.port)
         connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
         answer = connection.getresponse()
-        body = answer.read()
-        assert answer.status == HTTPStatus.OK, (path, answer.status, body)
-        return body
+        return answer, answer.read()
 
     def seconds(self, path: str) -> float:
         """Return how long a request takes."""

@@ -1,0 +1,41 @@
+"""How the API listens: what holds for each connection that it accepts."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from headway.runtime.settings.api import ApiSettings
+from headway.runtime.settings.configuration import read
+from headway_api.http import server
+
+
+@pytest.fixture
+def accepted() -> Iterator[socket.socket]:
+    """A connection that the API has accepted."""
+    with (
+        closing(server._listen(read(ApiSettings, port=0))) as listening,
+        closing(socket.create_connection(listening.getsockname())),
+        closing(listening.accept()[0]) as connection,
+    ):
+        yield connection
+
+
+def test_asyncio_is_told_that_it_is_of_tcp_so_that_it_sends_small_answers_at_once(
+    accepted: socket.socket,
+) -> None:
+    assert accepted.proto == socket.IPPROTO_TCP
+
+
+def test_a_client_that_takes_nothing_is_cut_off_by_the_machine(accepted: socket.socket) -> None:
+    timeout = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+
+    assert timeout == server.SLOW_CLIENT * 1000
+
+
+def test_little_is_held_for_a_client_that_takes_nothing(accepted: socket.socket) -> None:
+    """Linux counts its own bookkeeping, and so doubles what it is told."""
+    held = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+
+    assert held <= 2 * server.MOST_UNREAD
