@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Engine
 
-from headway.db.core import engine as engines
+from headway.db.core import read_only
 from headway.runtime.settings.api import ApiSettings
 
 
@@ -17,19 +17,10 @@ class ApiDatabase:
 
 
 def reading(url: str, given: ApiSettings) -> Engine:
-    """Return the engine of reads: each transaction is read-only, and each statement has a limit.
-
-    Its login should be `headway_readonly`, which may not write; the transaction may not in any
-    case.
-    """
-    connections = given.threads + 1  # live events are looked for beside all requests
-    engine = engines.connect(url, name="headway api reads", pool_size=connections)
-    milliseconds = max(1, round(given.statement_timeout * 1000))
-
-    def begin(conn: Connection) -> None:
-        conn.exec_driver_sql(
-            f"SET TRANSACTION READ ONLY; SET LOCAL statement_timeout = {milliseconds}"
-        )
-
-    event.listen(engine, "begin", begin)
-    return engine
+    """Return the engine of reads, for as many requests as are answered at a time."""
+    return read_only.connect(
+        url,
+        name="headway api reads",
+        pool_size=given.threads + 1,  # live events are looked for beside all requests
+        statement_timeout=given.statement_timeout,
+    )

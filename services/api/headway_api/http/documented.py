@@ -58,10 +58,5 @@ def errors(*statuses: int) -> Documented:
     }
 
 
-def rehearsal(kind: type[BaseModel]) -> Documented:
-    """Return, for a route that creates something, what it answers to a dry run."""
-    return {200: {"model": kind, "description": "What would be created, of a dry run."}}
-
-
 USUAL: Final = errors(400, 401, 403, 421, 422, 503)
 """What every route may answer with that is for accounts."""

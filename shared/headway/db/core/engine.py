@@ -134,7 +134,7 @@ def with_password(url: str, password: str) -> str:
     return address.render_as_string(hide_password=False)
 
 
-def reader(engine: Engine) -> Engine:
+def reader(engine: Engine, pool_size: int = _READERS_MOST, name: str = "headway reader") -> Engine:
     """Return the engine for single reads at the same address, with connections of its own.
 
     Each statement is a transaction of its own, without the round trips of BEGIN and
@@ -148,11 +148,11 @@ def reader(engine: Engine) -> Engine:
             engine.url,
             isolation_level="AUTOCOMMIT",
             hide_parameters=True,
-            pool_size=_READERS_MOST,
+            pool_size=pool_size,
             max_overflow=0,
             pool_use_lifo=True,
             pool_reset_on_return=None,
-            connect_args={**KEEPALIVES, "application_name": "headway reader"},
+            connect_args={**KEEPALIVES, "application_name": name},
         )
         giving_back.install(found)
         if event.contains(engine, "begin", _prepare_transaction):

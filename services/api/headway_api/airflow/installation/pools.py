@@ -26,7 +26,7 @@ from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
-from headway_api.http.documented import errors, rehearsal
+from headway_api.http.documented import errors
 
 router = APIRouter(tags=["pools"])
 
@@ -74,7 +74,7 @@ def get_pool(caller: AnyCaller, pool_name: PoolName) -> PoolResponse:
     "/pools",
     status_code=201,
     response_model=PoolResponse,
-    responses={**rehearsal(PoolResponse), **errors(409)},
+    responses=errors(409),
 )
 def post_pool(
     caller: AnyCaller, request: Request, body: PoolBody, dry_run: DryRun = False

@@ -24,7 +24,7 @@ from headway_api.airflow.secrets.hidden import HIDDEN, one, refuse_hidden, store
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
-from headway_api.http.documented import errors, rehearsal
+from headway_api.http.documented import errors
 
 router = APIRouter(tags=["connections"])
 
@@ -78,7 +78,7 @@ def get_connection(caller: AnyCaller, connection_id: Id) -> ConnectionResponse:
     "/connections",
     status_code=201,
     response_model=ConnectionResponse,
-    responses={**rehearsal(ConnectionResponse), **errors(409)},
+    responses=errors(409),
 )
 def post_connection(
     caller: AnyCaller, request: Request, body: ConnectionBody, dry_run: DryRun = False

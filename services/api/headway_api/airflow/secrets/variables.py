@@ -21,7 +21,7 @@ from headway_api.airflow.secrets.hidden import HIDDEN, one, refuse_hidden, store
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
-from headway_api.http.documented import errors, rehearsal
+from headway_api.http.documented import errors
 
 router = APIRouter(tags=["variables"])
 
@@ -107,7 +107,7 @@ def get_variable(caller: AnyCaller, variable_key: Key) -> VariableResponse:
     "/variables",
     status_code=201,
     response_model=VariableResponse,
-    responses={**rehearsal(VariableResponse), **errors(409)},
+    responses=errors(409),
 )
 def post_variable(
     caller: AnyCaller, request: Request, body: VariableBody, dry_run: DryRun = False
