@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db.access import registration
+from headway.db.core import processes
 from headway.db.core.engine import is_transient
 from headway.db.execution import run_names
 from headway.domain.arguments import JsonValue
@@ -23,6 +24,7 @@ from headway.runtime.daemon.loop import Found, Loop, Pace
 from headway.runtime.forker import client
 from headway.runtime.health import Health, ServicePhase
 from headway.runtime.logs.copies import RemoteLogs
+from headway.runtime.logs.reading import LocalLogs
 from headway.runtime.secrets.scrub import scrubbed_environment
 from headway.runtime.settings import configuration, secret_keys
 from headway.runtime.settings.logs import LogSettings
@@ -35,6 +37,7 @@ from headway_worker.database.secret_resolver import SecretResolver
 from headway_worker.database.worker_database import WorkerDatabase
 from headway_worker.logs.attempt_logs import Logs
 from headway_worker.logs.retention import Run
+from headway_worker.logs.serving import LogPages
 from headway_worker.resources import resources
 from headway_worker.spark.service.spark_service import SparkService
 from headway_worker.supervision.fork_servers import ForkServers, fork_server
@@ -80,10 +83,22 @@ def run(database: str, idle_seconds: float | None = None) -> int:
         worker = Worker(parts, given, clock)
         with closing(logs), closing(worker):
             process.health.others.append(forkers.check)
+            _serve_logs(process, given, logs)
             process.listen(worker.rings)
             _work(worker, process.health, idle_seconds)
             _drain(worker, given, process.health)
     return 1 if idle_seconds is not None and worker.failed else 0
+
+
+def _serve_logs(process: registration.Registered, given: WorkerSettings, logs: Logs) -> None:
+    """Have the API read logs at the HTTP port, if there is one."""
+    if not given.http_port:
+        return
+    process.health.more = LogPages(LocalLogs(logs.folder), secret_keys.keys, SystemClock())
+    host = given.http_address or service.host()[0]
+    address = f"{f'[{host}]' if ':' in host else host}:{given.http_port}"
+    with process.engine.begin() as conn:
+        processes.serve_http(conn, process.me, address)
 
 
 def _work(worker: Worker, health: Health, idle_seconds: float | None) -> None:

@@ -65,6 +65,27 @@
 {{- end -}}
 
 {{/* Who may ask the API: what `api.from` names, and nobody else. */}}
+{{/* Workers serve logs to the API at their HTTP port. */}}
+{{- define "headway.apiEgress" -}}
+- to:
+    - podSelector:
+        matchLabels:
+          {{- include "headway.selector" (dict "root" . "component" "worker") | nindent 10 }}
+  ports:
+    - port: http
+{{- end -}}
+
+{{- define "headway.fromApi" -}}
+{{- if .Values.api.enabled -}}
+- from:
+    - podSelector:
+        matchLabels:
+          {{- include "headway.selector" (dict "root" . "component" "api") | nindent 10 }}
+  ports:
+    - port: http
+{{ end -}}
+{{- end -}}
+
 {{- define "headway.apiIngress" -}}
 {{- with .Values.api.from }}
 - from:

@@ -43,6 +43,11 @@
 - name: HEADWAY_LOGS_REMOTE
   value: {{ . }}
 {{- end }}
+{{- if $values.api.enabled }}
+- name: HEADWAY_WORKER_HTTP_ADDRESS
+  valueFrom:
+    fieldRef: {fieldPath: status.podIP}
+{{- end }}
 {{ include "headway.workerSecretEnv" . }}
 {{ include "headway.sparkEnv" . }}
 {{- end -}}

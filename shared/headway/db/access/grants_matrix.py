@@ -195,7 +195,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "claimed_until, started_at, ended_at, error)",
         "notified_event": f"SELECT, {_NEW_NOTIFIED}",
         "notifier": "SELECT",
-        "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, drain_requested_at)",
+        "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, drain_requested_at, "
+        "http_address)",
         "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew, report)",
         "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "

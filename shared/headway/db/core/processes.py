@@ -78,6 +78,8 @@ WAIT_FOR_DISK = text("""
 
 SERVE = text("UPDATE process SET bundles = :bundles WHERE id = :id AND epoch = :epoch")
 
+SERVE_HTTP = text("UPDATE process SET http_address = :address WHERE id = :id AND epoch = :epoch")
+
 # The skew is that of the beat before: by the answer to this one the process compares anew.
 BEAT = text("""
     UPDATE process_beat
@@ -208,6 +210,11 @@ def wait_for_disk(conn: Connection) -> None:
 def serve(conn: Connection, me: Identity, bundles: Sequence[str]) -> None:
     """Say which bundles this process, a parser, looks at."""
     conn.execute(SERVE, {"id": me.id, "epoch": me.epoch, "bundles": list(bundles)})
+
+
+def serve_http(conn: Connection, me: Identity, address: str) -> None:
+    """Say at which host:port this process, a worker, answers requests for logs."""
+    conn.execute(SERVE_HTTP, {"id": me.id, "epoch": me.epoch, "address": address})
 
 
 def beat(conn: Connection, me: Identity, skew: float | None = None) -> datetime:

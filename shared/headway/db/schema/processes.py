@@ -30,6 +30,8 @@ Table(
     Column("slots", Integer, nullable=False, server_default=text("0")),
     # Of a parser, the bundles that it looks at.
     Column("bundles", ARRAY(Text), nullable=False, server_default=text("'{}'")),
+    # Of a worker, where the API can ask it for logs: host:port; None where it has no such port.
+    Column("http_address", Text),
     # Of a worker, when a user requested that it takes no more, finishes what it has, and ends.
     moment("drain_requested_at"),
     Column("exclusive", Boolean, nullable=False, server_default=text("false")),

@@ -9,6 +9,7 @@ from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.health.check import HealthCheck
 from headway.runtime.health.looking import PATIENCE
+from headway.runtime.health.page import MorePages
 from headway.runtime.health.progress import LoopProgress
 
 
@@ -35,7 +36,8 @@ class Health:
 
     `database` is asked by probes, and returns within the seconds that it is given; its first check
     tells whether the database answers.  `others` are further checks of readiness, each of which
-    must answer at once.  `is_shown` tells whether there is a port to ask at.
+    must answer at once.  `is_shown` tells whether there is a port to ask at.  `more` answers what
+    is asked for there beside probes.
     """
 
     bell: Bell
@@ -44,6 +46,7 @@ class Health:
     others: list[Callable[[], HealthCheck]] = field(default_factory=list)
     phase: ServicePhase = ServicePhase.WAITING
     is_shown: bool = False
+    more: MorePages | None = None
     progress: LoopProgress = field(init=False)
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from threading import Lock, Thread
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from headway.domain.errors import SettingsError
 from headway.metrics.exposition import CONTENT_TYPE, Exposition
@@ -22,6 +22,7 @@ from headway.metrics.metric import ServiceKind
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.health.answers import Health
 from headway.runtime.health.check import HealthCheck, as_data
+from headway.runtime.health.page import Page
 
 log = logging.getLogger(__name__)
 
@@ -37,16 +38,10 @@ LOOK_EVERY: Final = 0.5
 _JSON: Final = "application/json"
 
 
-class Page(NamedTuple):
-    """What is answered to a request."""
-
-    status: HTTPStatus
-    content_type: str
-    body: bytes
-
-
-def page_of(health: Health, exposition: Exposition, path: str) -> Page:
-    """Return the page at that path."""
+def page_of(
+    health: Health, exposition: Exposition, path: str, headers: Mapping[str, str]
+) -> Page:
+    """Return the page at that path, for a request with these headers."""
     match path:
         case "/healthz":
             return _checks(health.alive())
@@ -54,6 +49,9 @@ def page_of(health: Health, exposition: Exposition, path: str) -> Page:
             return _checks(health.ready())
         case "/metrics":
             return Page(HTTPStatus.OK, CONTENT_TYPE, exposition.page())
+    more = None if health.more is None else health.more(path, headers)
+    if more is not None:
+        return more
     return _json(HTTPStatus.NOT_FOUND, {"error": "There are /healthz, /readyz and /metrics."})
 
 
@@ -64,7 +62,7 @@ class HealthServer(ThreadingMixIn, TCPServer):
     daemon_threads = True
     request_queue_size = MOST_AT_ONCE
 
-    def __init__(self, port: int, answer: Callable[[str], Page], clock: Clock) -> None:
+    def __init__(self, port: int, answer: Callable[[str, Mapping[str, str]], Page], clock: Clock) -> None:
         self.answer = answer
         self._clock = clock
         self._lock = Lock()
@@ -136,7 +134,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(self._page(), head=True)
 
     def _page(self) -> Page:
-        return self.server.answer(self.path.partition("?")[0])
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return self.server.answer(self.path.partition("?")[0], headers)
 
     def send_error(self, code: int, message: object = None, explain: object = None) -> None:  # noqa: ARG002
         """Refuse what is no GET or HEAD, and what is no HTTP."""
@@ -151,7 +150,8 @@ class _Handler(BaseHTTPRequestHandler):
     ) -> None:
         self.send_response(page.status)
         own = {"Content-Type": page.content_type, "Content-Length": str(len(page.body))}
-        for name, value in {**own, "Cache-Control": "no-store", **(headers or {})}.items():
+        own |= {"Cache-Control": "no-store", **page.headers, **(headers or {})}
+        for name, value in own.items():
             self.send_header(name, value)
         self.end_headers()
         if not head:

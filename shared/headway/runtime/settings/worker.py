@@ -82,6 +82,11 @@ class WorkerSettings(Settings):
         "processors are busy; 0: no difference.",
     )
     http_port: HttpPort = 0
+    http_address: str | None = Field(
+        None,
+        description="The name or address by which the API reaches this worker's HTTP port, to "
+        "read logs that are on the worker's machine. Default: the host's name.",
+    )
     max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
     forker: Path | None = Field(
         None,

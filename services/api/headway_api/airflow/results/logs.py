@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import chain
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -10,14 +11,22 @@ from sqlalchemy import Connection
 from starlette.responses import StreamingResponse
 
 from headway.db.reads.pages import attempt_pages
-from headway.db.reads.pages.attempt_pages import InstanceName
+from headway.db.reads.pages.attempt_pages import InstanceName, ListedAttempt
 from headway.db.reads.pages.paging import MOST_ROWS
-from headway.db.reads.task_views import AttemptView
 from headway.domain.accounts import Permission
-from headway.domain.errors import AttemptNotFoundError, LogNotFoundError, RequestError
+from headway.domain.errors import (
+    AttemptNotFoundError,
+    LogNotFoundError,
+    LogsError,
+    RequestError,
+    SecretError,
+    SettingsError,
+)
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.logs import tickets
 from headway.runtime.logs.copies import log_places
 from headway.runtime.logs.paths import LogKey
-from headway.runtime.settings import configuration
+from headway.runtime.settings import configuration, secret_keys
 from headway.runtime.settings.logs import LogSettings
 from headway_api.airflow.accepted import JSON, LINES, TEXT, preferred
 from headway_api.airflow.named import DagId, RunId, TaskId, run_named
@@ -30,6 +39,7 @@ from headway_api.airflow.results.log_pieces import (
     in_text,
     messages,
 )
+from headway_api.airflow.results.worker_logs import WorkerLogs
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
 
@@ -69,7 +79,7 @@ def get_log(  # noqa: PLR0913, PLR0917 - what a request gives
     token: Annotated[str | None, Query(max_length=20)] = None,
     accept: Annotated[str, Header()] = JSON,
 ) -> Response | TaskInstancesLogResponse:
-    """Return the log of an attempt: from where logs are copied to, or from this machine.
+    """Return the log of an attempt: from this machine, where logs are copied to, or its worker.
 
     As JSON it has 1 MiB, with `full_content` at most 64 MiB.  As `application/x-ndjson` and as
     `text/plain` it has all that is there.
@@ -92,10 +102,10 @@ def get_log(  # noqa: PLR0913, PLR0917 - what a request gives
     )
 
 
-def _attempt(caller: Caller, conn: Connection, name: InstanceName, number: int) -> AttemptView:
+def _attempt(caller: Caller, conn: Connection, name: InstanceName, number: int) -> ListedAttempt:
     run_named(caller, conn, name.dag_id, name.run_id, Permission.READ)
     rows = attempt_pages.page(conn, caller.page(MOST_ROWS), name).rows
-    started = {it.attempt.attempt: it.attempt for it in rows if it.attempt.started_at is not None}
+    started = {it.attempt.attempt: it for it in rows if it.attempt.started_at is not None}
     if number not in started:
         there = ", ".join(map(str, started)) or "none"
         raise AttemptNotFoundError(
@@ -104,10 +114,14 @@ def _attempt(caller: Caller, conn: Connection, name: InstanceName, number: int) 
     return started[number]
 
 
-def _log(name: InstanceName, attempt: AttemptView) -> StoredLog:
+def _log(name: InstanceName, found: ListedAttempt) -> StoredLog:
+    attempt = found.attempt
     key = LogKey(name.dag_id, name.run_id, name.task_id, name.map_index, attempt.attempt)
     remote = configuration.read(LogSettings).remote
-    for place in log_places(configuration.home(), remote):
+    places = log_places(configuration.home(), remote)
+    if found.log_address is not None:
+        places.append(WorkerLogs(found.log_address, _ticket))
+    for place in places:
         for relative in (key.relative, key.former):
             if place.size(relative) is not None:
                 return StoredLog(place, relative, attempt.ended_at is not None)
@@ -116,6 +130,16 @@ def _log(name: InstanceName, attempt: AttemptView) -> StoredLog:
         f"The log of attempt {attempt.attempt} is not on the machine of this API, and {copied}. "
         f"Look on {attempt.worker or 'the worker that ran it'}."
     )
+
+
+def _ticket(relative: FilePath) -> str:
+    try:
+        return tickets.make(secret_keys.keys(), relative, SystemClock().now())
+    except (SecretError, SettingsError) as error:
+        raise LogsError(
+            "The log is on the machine of a worker, and this API has no keys by which the worker "
+            "would know it. Give both the same HEADWAY_SECRETS_KEYS."
+        ) from error
 
 
 def _byte(token: str | None) -> int:

@@ -16,7 +16,8 @@ PAGE = text("""
     SELECT task.task_id, task.map_index, it.attempt, it.phase, it.outcome, it.error, it.handle,
            it.queued_at, it.started_at, it.ended_at, process.hostname AS worker,
            work.progress, work.figures,
-           it.task_instance_id, it.pool, it.pool_slots, it.queue
+           it.task_instance_id, it.pool, it.pool_slots, it.queue,
+           CASE WHEN process.ended_at IS NULL THEN process.http_address END AS log_address
       FROM dag_run AS run
       JOIN dag ON dag.dag_id = run.dag_id
       JOIN task_instance AS task ON task.dag_run_id = run.id
@@ -49,13 +50,18 @@ class InstanceName:
 
 @dataclass(frozen=True, slots=True)
 class ListedAttempt:
-    """An attempt of a task instance, with the number of the instance and what the attempt took."""
+    """An attempt of a task instance, with the number of the instance and what the attempt took.
+
+    `log_address` is the host:port at which its worker serves logs, None if the worker has ended or
+    serves none.
+    """
 
     task_instance_id: int
     attempt: AttemptView
     pool: str
     pool_slots: int
     queue: str
+    log_address: str | None
 
 
 def page(conn: Connection, asked: Asked, of: InstanceName) -> ListPage[ListedAttempt]:
@@ -91,7 +97,8 @@ def one(
 
 
 def _listed(fields: dict[str, Any]) -> ListedAttempt:
-    own = {name: fields.pop(name) for name in ("task_instance_id", "pool", "pool_slots", "queue")}
+    names = ("task_instance_id", "pool", "pool_slots", "queue", "log_address")
+    own = {name: fields.pop(name) for name in names}
     outcome = fields["outcome"] and Outcome(fields["outcome"])
     kinds = {"phase": Phase(fields["phase"]), "outcome": outcome}
     return ListedAttempt(attempt=AttemptView(**{**fields, **kinds}), **own)
