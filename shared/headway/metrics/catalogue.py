@@ -24,8 +24,9 @@ This page is the output of `headway metrics`. Each service shows its metrics at 
 text format of Prometheus. It also shows the standard metrics of a process (`process_cpu_seconds_total`, `process_resident_memory_bytes`,
 `process_open_fds` and so on).
 
-A label is open if users choose its values. A metric with an open label has at most {MOST} series. Further values are counted under
-`{OTHER}`, so 10,000 DAGs create no more than {MOST} series. Every scheduler shows the same values for gauges that are measured in the
+A label is *open* if it has no fixed list of values: names of DAGs, pools, bundles, tables or statements, for example. When a metric with an
+open label has {MOST} series, further values of that label are counted under `{OTHER}`. So 10,000 DAGs create only a few more than {MOST} series. Every scheduler
+shows the same values for gauges that are measured in the
 database: use `max`, not `sum`. Counters start at 0 when a process starts.
 """
 

@@ -39,7 +39,8 @@ OLDEST_TRANSACTION: Final = Gauge(
 
 TRANSACTION_ID_AGE: Final = Gauge(
     "headway_database_transaction_id_age",
-    "Transactions since the oldest transaction that a row still names; vacuum lowers this number.",
+    "Age of the oldest transaction id in rows of the database, `age(datfrozenxid)`, as a number "
+    "of transactions; vacuum lowers this number.",
     _SCHEDULER,
 )
 

@@ -54,7 +54,8 @@ TASKS_QUEUED: Final = Counter(
 
 TASKS_REFUSED: Final = Counter(
     "headway_tasks_refused",
-    "Times that a task instance was not queued, by the limit that held it back.",
+    "Times that a task instance was not queued, by the limit that held it back. `queue`: the "
+    "workers of its queue had no free slot. `weight`: its backfill had used up its `--weight`.",
     _OURS,
     (Label("limit", tuple(Limit)),),
 )
@@ -87,7 +88,8 @@ DAG_RUNS: Final = Gauge(
 
 TASK_INSTANCES: Final = Gauge(
     "headway_task_instances",
-    "Task instances of runs that have not ended, by state.",
+    "Task instances of runs that have not ended, by state. `restarting`: a user cleared the task "
+    "while it ran, and its attempt is stopping. `deferred` is always 0: no task defers yet.",
     _OURS,
     (Label("state", tuple(TaskState)),),
 )

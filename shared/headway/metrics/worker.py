@@ -46,8 +46,8 @@ CLAIM_LATENCY: Final = Histogram(
 
 LEASE_MARGIN: Final = Histogram(
     "headway_lease_margin_seconds",
-    "Time that an attempt could still have run when its lease was renewed; "
-    "near 0, the worker is about to kill attempts.",
+    "Time that was left, when a lease was renewed, until the worker would have killed the "
+    "attempt; near 0, renewals come almost too late.",
     _OURS,
     unit="seconds",
     bounds=(0.0, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0, 300.0),

@@ -18,10 +18,10 @@ by the function `headway_remove`.
 
 When a role inserts a row, it may give only the named columns. The database itself sets ids and
 times; the times come from its own clock. `headway_user` and `headway_readonly` cannot read the
-tokens of claims. No role can read the hashes of proofs; with its proof, a process shows which
-process it is. Only `headway_api` can read the hashes of passwords, tokens, sessions and links. If a
-role may read only some columns of a table, its query must name the columns,
-because `*` is refused.
+tokens of claims. A process shows by a secret random number, its *proof*, which process it is. The
+database stores a hash of the proof, and no role can read this hash. Only `headway_api` can read the
+hashes of passwords, tokens, sessions and links. If a role may read only some columns of a table,
+its query must name the columns, because `*` is refused.
 
 `headway db grants` prints this page from `shared/headway/db/access/grants_matrix.py`, and
 `headway db migrate` puts the grants in place. How roles log in: [database.md](database.md).
@@ -32,9 +32,12 @@ _ROW_CHECKS: Final = """
 
 A grant limits columns; a row check limits rows. `headway_current_process` is the process that has
 proved its identity on this connection, as long as nobody has declared it dead
-([ADR 21](decisions/0021-proof-of-a-process.md)). An `UPDATE` or `DELETE` skips the rows that *rows
-before* excludes, as if they did not exist; a plain `SELECT` still finds them. A write that a check
-forbids is refused (SQLSTATE 42501).
+([ADR 21](decisions/0021-proof-of-a-process.md)).
+
+The table below has two conditions. *Rows before* is the condition for rows that the role may
+change. An `UPDATE` or `DELETE` skips all other rows, as if they did not exist; a plain `SELECT`
+still finds them. *Rows after* is the condition that each row must meet after the write. A write
+that leads to another row is refused (SQLSTATE 42501).
 
 Guards refuse three further changes (`ZX001`):
 
@@ -43,9 +46,6 @@ Guards refuse three further changes (`ZX001`):
 - a parser deactivates a DAG although the DAG's file is still in `dag_file`, and this parser has
   not claimed the file for a parse.
 
-*Rows before* is the condition for rows that the role may change. *Rows after* is the condition
-that each row must meet after the write.
-
 | role | table | verb | rows before | rows after |
 |---|---|---|---|---|
 """
@@ -53,13 +53,14 @@ that each row must meet after the write.
 _KEYS_AND_LOCKS: Final = """
 ## Keys
 
-A grant says which columns a role may write. A key limits the values of a column, for every role:
+A grant says which columns a role may write. Foreign keys and one CHECK constraint limit the values
+of columns, for every role:
 
 - `(dag_id, version_id)` of `dag` and `dag_run` refers to `dag_version`. So no role can give a run
   the version of another DAG, or put such a version in force.
 - `(dag_id, backfill_id)` of `dag_run` refers to `backfill`. So no run is in a backfill of another
   DAG.
-- `wake.state` is a state in which a task instance ends.
+- The CHECK constraint of `wake.state` allows only states in which a task instance ends.
 
 ## Locks
 

@@ -156,7 +156,7 @@ def _pool(it: ReadySnapshot, budget: Budget) -> Explanation:
         reason=Reason.POOL,
         sentence=f"It takes {counted(slots, 'slot')} of the pool {name}, and "
         f"{_are(free, most)} free.",
-        change=f"The end of what holds {counted(slots - free, 'slot')}, or more slots: "
+        change=f"Other tasks release {counted(slots - free, 'slot')}, or the pool gets more slots: "
         f"{command('pools', 'set', name, most - free + slots)}.",
         held_by=tuple(it.holders.get(budget, ())),
         place=it.place,

@@ -35,7 +35,7 @@ class WorkerSettings(Settings):
     )
     poll_interval: Seconds = Field(
         1.0,
-        description="Longest pause in seconds between two looks that find no work. The "
+        description="Longest pause in seconds between two searches that find no work. The "
         "first pauses are shorter, and a notice ends a pause.",
     )
     lease_duration: Seconds = Field(

@@ -147,7 +147,7 @@ def test_the_number_of_slots_that_would_do() -> None:
     """As many as those who hold slots and the task need together."""
     assert "`headway pools set p 10`" in explain_ready(snapshot(POOL=1)).change
     assert "`headway pools set p 14`" in explain_ready(snapshot(POOL=-3)).change
-    assert "The end of what holds 5 slots" in explain_ready(snapshot(POOL=-3)).change
+    assert "Other tasks release 5 slots" in explain_ready(snapshot(POOL=-3)).change
 
 
 def test_a_task_that_takes_more_slots_than_its_pool_has() -> None:
