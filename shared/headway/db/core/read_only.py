@@ -22,8 +22,7 @@ def connect(url: str, *, name: str, pool_size: int, statement_timeout: float) ->
     def prepare_connection(connection: Any, _record: object) -> None:
         with connection.cursor() as cursor:
             cursor.execute(
-                "SET default_transaction_read_only = on; "
-                f"SET statement_timeout = {milliseconds}"
+                f"SET default_transaction_read_only = on; SET statement_timeout = {milliseconds}"
             )
 
     def prepare_statement(

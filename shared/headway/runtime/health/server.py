@@ -38,9 +38,7 @@ LOOK_EVERY: Final = 0.5
 _JSON: Final = "application/json"
 
 
-def page_of(
-    health: Health, exposition: Exposition, path: str, headers: Mapping[str, str]
-) -> Page:
+def page_of(health: Health, exposition: Exposition, path: str, headers: Mapping[str, str]) -> Page:
     """Return the page at that path, for a request with these headers."""
     match path:
         case "/healthz":
@@ -62,7 +60,9 @@ class HealthServer(ThreadingMixIn, TCPServer):
     daemon_threads = True
     request_queue_size = MOST_AT_ONCE
 
-    def __init__(self, port: int, answer: Callable[[str, Mapping[str, str]], Page], clock: Clock) -> None:
+    def __init__(
+        self, port: int, answer: Callable[[str, Mapping[str, str]], Page], clock: Clock
+    ) -> None:
         self.answer = answer
         self._clock = clock
         self._lock = Lock()

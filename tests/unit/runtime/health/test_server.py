@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from http import HTTPStatus
 from threading import Event, Thread
@@ -18,7 +18,8 @@ from headway.metrics.worker import LOG_BYTES_LOST
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.health import Health, HealthCheck, server
-from headway.runtime.health.server import HealthServer, Page, start
+from headway.runtime.health.page import Page
+from headway.runtime.health.server import HealthServer, start
 from headway.testing.metrics.metrics import total
 from headway.testing.time.clock import FakeClock
 
@@ -170,7 +171,7 @@ def test_beyond_the_most_at_once_it_closes_what_comes(monkeypatch: pytest.Monkey
     monkeypatch.setattr(server, "MOST_AT_ONCE", 1)
     asked, go = Event(), Event()
 
-    def hold(_path: str) -> Page:
+    def hold(_path: str, _headers: Mapping[str, str]) -> Page:
         asked.set()
         assert go.wait(LONG)
         return Page(HTTPStatus.OK, "application/json", b"{}")
@@ -209,7 +210,7 @@ def test_a_client_that_takes_its_time_is_closed(
 def test_a_mistake_is_logged_and_a_client_that_leaves_is_not(
     caplog: pytest.LogCaptureFixture, error: Exception, lines: int
 ) -> None:
-    def fail(_path: str) -> Page:
+    def fail(_path: str, _headers: Mapping[str, str]) -> Page:
         raise error
 
     with closing(running(HealthServer(0, fail, SystemClock()))) as failing:
@@ -218,6 +219,21 @@ def test_a_mistake_is_logged_and_a_client_that_leaves_is_not(
     assert [record.getMessage() for record in caplog.records] == [
         "action=http A request has failed."
     ] * lines
+
+
+def test_a_service_answers_more_by_path_and_headers(port: int, health: Health) -> None:
+    def more(path: str, headers: Mapping[str, str]) -> Page | None:
+        if path != "/mine":
+            return None
+        return Page(HTTPStatus.OK, "text/plain", headers["x-own"].encode(), {"X-More": "told"})
+
+    health.more = more
+
+    found = said(port, b"GET /mine HTTP/1.0\r\nX-Own: word\r\n\r\n")
+
+    assert b"X-More: told\r\n" in found
+    assert found.endswith(b"\r\n\r\nword")
+    assert answer(port, "/other")[0] == 404
 
 
 def running(given: HealthServer) -> HealthServer:
