@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 from tests.chart.certificates import Authority
-from tests.chart.rendering import Object, containers, of_kind, pods, rendered
+from tests.chart.rendering import SETS, Object, containers, of_kind, pods, render, rendered
 
 from headway.db.access import registration
 from headway.db.core import engine as engines
@@ -93,8 +93,13 @@ def _with_tls() -> Path:
     return found[-1]
 
 
+def whole(name: str) -> tuple[Object, ...]:
+    """The objects of a value set, with the API."""
+    return render(SETS[name], Path(__file__).with_name("api-values.yaml"))
+
+
 def every(name: str) -> list[Object]:
-    return [container for _, pod in pods(rendered(name)) for container in containers(pod)]
+    return [container for _, pod in pods(whole(name)) for container in containers(pod)]
 
 
 def service(name: str, role: str) -> Object:
@@ -111,7 +116,7 @@ def headway(environment: Mapping[str, str], *arguments: str) -> "subprocess.Comp
 def test_each_pod_sees_that_the_migration_is_done(server: Server, role: str) -> None:
     [container] = [
         container
-        for _, pod in pods(rendered("least"))
+        for _, pod in pods(whole("least"))
         if pod["metadata"]["labels"]["app.kubernetes.io/component"] == role
         for container in pod["spec"]["initContainers"]
     ]

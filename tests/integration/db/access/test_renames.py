@@ -60,6 +60,10 @@ FILES: Final = text("""
 """)
 
 
+LATER: dict[str, dict[str, Any]] = {"process": {"http_address": None}}
+"""Columns that later migrations have added, as rows of before have them."""
+
+
 def rows(conn: Connection) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table that has any."""
     found = {
@@ -78,6 +82,7 @@ def renamed(before: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str,
                 COLUMNS.get((TABLES.get(table, table), name), name): value
                 for name, value in row.items()
             }
+            | LATER.get(TABLES.get(table, table), {})
             for row in its
         ]
         for table, its in before.items()
