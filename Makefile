@@ -18,7 +18,7 @@ demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedd
 test: $(STAMP)  ## Run all tests but the long ones: unit, integration, the real services
 	$(TESTS) -m "not images and not acceptance and not long"
 
-test-unit: $(STAMP)  ## Run the unit tests in a minute, with 20 examples of each property for 100 in make test
+test-unit: $(STAMP)  ## Run the unit tests in a minute, with fewer examples of most properties than make test
 	$(TESTS) --hypothesis-profile=quick tests/unit
 
 test-long: $(STAMP)  ## Run the tests that repeat at length what those of make test prove

@@ -115,7 +115,10 @@ def test_a_folder_of_tests_or_benchmarks_has_at_most_18_modules(top: str, at_lea
 
 
 def test_a_unit_test_starts_no_python() -> None:
-    """To start a Python takes longer than a hundred unit tests; two measure what one has loaded."""
+    """Starting a Python takes as long as a hundred unit tests.
+
+    Two modules need one: they measure the memory that it takes, and the modules that it loads.
+    """
     files = sorted((ROOT / "tests" / "unit").rglob("test_*.py"))
 
     assert len(files) >= 280

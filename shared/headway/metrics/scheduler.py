@@ -54,8 +54,9 @@ TASKS_QUEUED: Final = Counter(
 
 TASKS_REFUSED: Final = Counter(
     "headway_tasks_refused",
-    "Times that a task instance was not queued, by the limit that held it back. `queue`: the "
-    "workers of its queue had no free slot. `weight`: its backfill had used up its `--weight`.",
+    "Times that a task instance was not queued, by the limit that held it back. `queue`: three "
+    "times as many tasks as the workers of its queue have slots were queued or running. `weight`: "
+    "its backfill had no share of the pool left.",
     _OURS,
     (Label("limit", tuple(Limit)),),
 )
@@ -88,8 +89,9 @@ DAG_RUNS: Final = Gauge(
 
 TASK_INSTANCES: Final = Gauge(
     "headway_task_instances",
-    "Task instances of runs that have not ended, by state. `restarting`: a user cleared the task "
-    "while it ran, and its attempt is stopping. `deferred` is always 0: no task defers yet.",
+    "Task instances of runs that have not ended, by state. `restarting`: a user changed the task "
+    "while it ran, and its attempt is stopping; or an attempt only ends what a lost attempt has "
+    "left on a cluster. `deferred` is always 0: no task defers yet.",
     _OURS,
     (Label("state", tuple(TaskState)),),
 )

@@ -25,7 +25,7 @@ TIMETABLES: Final[list[Timetable]] = [
     DataTimetable("0 0 * * MON-FRI", DAY),
     DataTimetable("0 0 31 * *", "P1M"),
     DataTimetable("0 * * * *", 7 * DAY),
-    DataTimetable("*/15 * * * *", "P30D"),
+    DataTimetable("* * * * *", "P30D"),
     DataTimetable("30 2 * * *", "P1DT6H"),
     NINE,
     HOURLY,
