@@ -129,6 +129,7 @@ def test_the_event_says_who_and_why_and_what_was_before(engine: Engine) -> None:
         "map_index": None,
         "downstream": True,
         "only_failed": False,
+        "only_running": False,
         "version": {"before": 1, "after": 1},
         "before": {
             "run": "failed",

@@ -42,7 +42,13 @@ def clear_tasks(
     `decide.repin` makes of them.  What runs meanwhile goes on with the code that it began with.
     """
     run_end.lock_backfill(conn, dag_id, run_id)
-    run = lock_run(conn, dag_id, run_id)
+    return clear_locked(conn, lock_run(conn, dag_id, run_id), selection, author, version)
+
+
+def clear_locked(
+    conn: Connection, run: LockedRun, selection: Selection, author: Author, version: str = OWN
+) -> RunChange:
+    """Do what `clear_tasks` does, to a run that this transaction has locked."""
     known, target = wanted(conn, run, version)
     in_force = None if known.in_force is None else known.in_force.number
     numbers = Versions(known.own.number, target.number, in_force)
@@ -99,6 +105,7 @@ def _entry(author: Author, selection: Selection, versions: Versions) -> JournalE
         "map_index": selection.map_index,
         "downstream": selection.downstream,
         "only_failed": selection.only_failed,
+        "only_running": selection.only_running,
         "version": {"before": versions.before, "after": versions.after},
     }
     action = "task.clear" if selection.tasks else "run.clear"

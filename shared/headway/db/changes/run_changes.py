@@ -164,7 +164,7 @@ class LockedRun:
 def lock_run(conn: Connection, dag_id: str, run_id: str) -> LockedRun | None:
     """Lock the run, waiting for whoever has it; None when there is none."""
     row = conn.execute(LOCK_RUN, {"dag_id": dag_id, "run_id": run_id}).one_or_none()
-    return None if row is None else _run(row)
+    return None if row is None else locked(row)
 
 
 def lock_overdue(
@@ -172,7 +172,7 @@ def lock_overdue(
 ) -> list[LockedRun]:
     """Lock up to `limit` runs whose deadline is past, but those that another transaction has."""
     parameters = {"now": now, "limit": limit, **scope.parameters(), **choice.parameters()}
-    return [_run(row) for row in conn.execute(LOCK_OVERDUE, parameters)]
+    return [locked(row) for row in conn.execute(LOCK_OVERDUE, parameters)]
 
 
 def lock_scheduled(conn: Connection, dag_id: str) -> list[LockedRun]:
@@ -180,7 +180,7 @@ def lock_scheduled(conn: Connection, dag_id: str) -> list[LockedRun]:
 
     Not those that a backfill runs again.
     """
-    return [_run(row) for row in conn.execute(LOCK_SCHEDULED, {"dag_id": dag_id})]
+    return [locked(row) for row in conn.execute(LOCK_SCHEDULED, {"dag_id": dag_id})]
 
 
 def bring_forward(conn: Connection, dag_id: str, run_id: str, now: datetime) -> None:
@@ -202,9 +202,11 @@ def lock_unfinished(
     return _by_run(runs, *_lock(conn, runs, tasks, TERMINAL))
 
 
-def lock_all(conn: Connection, runs: Sequence[LockedRun]) -> dict[int, list[Instance]]:
-    """Lock all instances of locked runs, by run."""
-    return _by_run(runs, *_lock(conn, runs, None, frozenset()))
+def lock_all(
+    conn: Connection, runs: Sequence[LockedRun], tasks: Collection[str] | None = None
+) -> dict[int, list[Instance]]:
+    """Lock the instances of these tasks, or of all, in locked runs, by run."""
+    return _by_run(runs, *_lock(conn, runs, tasks, frozenset()))
 
 
 def _by_run(
@@ -216,7 +218,8 @@ def _by_run(
     return found
 
 
-def _run(row: Row[Any]) -> LockedRun:
+def locked(row: Row[Any]) -> LockedRun:
+    """Return the run of a row that was locked."""
     return LockedRun(
         row.id, row.dag_id, row.run_id, RunState(row.state), row.version_id, row.pinned
     )

@@ -19,13 +19,20 @@ FAILED: Final = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
 class Selection:
     """What to clear of a run: these tasks, or all; of mapped ones one instance, or all.
 
-    `downstream` adds what lies below them; `only_failed` leaves alone what has not failed.
+    `downstream` adds what lies below them; `only_failed` leaves alone what has not failed, and
+    `only_running` what does not run.
     """
 
     tasks: Sequence[str] = ()
     map_index: int | None = None
     downstream: bool = True
     only_failed: bool = False
+    only_running: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """Whether of the selected tasks some instances may be left alone."""
+        return self.only_failed or self.only_running or self.map_index is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +128,10 @@ def clear(
 
 def _picked(it: Instance, selection: Selection) -> bool:
     single = selection.map_index is not None and it.task_id in selection.tasks
-    return (not single or it.map_index == selection.map_index) and (
-        not selection.only_failed or it.state in FAILED
+    return (
+        (not single or it.map_index == selection.map_index)
+        and (not selection.only_failed or it.state in FAILED)
+        and (not selection.only_running or it.state is TaskState.RUNNING)
     )
 
 

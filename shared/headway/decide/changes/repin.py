@@ -51,7 +51,7 @@ def _besides(
     waiting = [
         instance for instance in here if instance.state not in TERMINAL and not instance.begun
     ]
-    part = selection.only_failed or selection.map_index is not None
+    part = selection.partial
     wholly = set() if part else selected(graph, selection)
     otherwise = {
         instance.task_id for instance in here if _mapped_otherwise(was, graph, instance.task_id)

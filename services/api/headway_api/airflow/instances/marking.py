@@ -15,7 +15,7 @@ from headway.decide.changes.clear import above, below
 from headway.domain.accounts import Permission
 from headway.domain.errors import AlreadyEndedError, RequestError
 from headway.domain.states import TaskState
-from headway_api.airflow.instances.affected import after_change, would_change
+from headway_api.airflow.instances.affected import after_change, of_run, would_change
 from headway_api.airflow.instances.models import ShownTaskInstances
 from headway_api.airflow.named import PathOfInstance, PathOfTask
 from headway_api.auth.caller import AnyCaller, Caller
@@ -112,7 +112,7 @@ def patch_task_instance_dry_run(
     """Show which task instances would be marked or cleared, as they stand."""
     query.check()
     mark = InstanceMark(caller, name, query.map_index, body)
-    return would_change(caller, name.dag_id, name.run_id, mark)
+    return would_change(caller, of_run(*mark.where, mark))
 
 
 @router.patch("/{map_index:index}/dry_run")
@@ -125,7 +125,7 @@ def patch_task_instance_dry_run_by_map_index(
     """Show which task instances would be marked or cleared, as they stand."""
     query.check()
     mark = InstanceMark(caller, name, name.map_index, body)
-    return would_change(caller, name.dag_id, name.run_id, mark)
+    return would_change(caller, of_run(*mark.where, mark))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class InstanceMark:
 
     def shown(self, conn: Connection) -> ShownTaskInstances:
         """Mark them; return those that were marked or cleared."""
-        return after_change(self.caller, conn, self.where, self)
+        return after_change(self.caller, conn, of_run(*self.where, self))
 
     def __call__(self, conn: Connection) -> None:
         """Mark them; AlreadyEndedError when they are in that state already."""

@@ -16,7 +16,7 @@ from headway.decide.changes.clear import Selection
 from headway.domain.accounts import Permission
 from headway.domain.errors import RequestError
 from headway.domain.states import RunState
-from headway_api.airflow.instances.affected import would_change
+from headway_api.airflow.instances.affected import of_run, would_change
 from headway_api.airflow.named import DagId, RunId, run_named
 from headway_api.airflow.runs.models import RehearsedClear, ShownRun
 from headway_api.auth.caller import AnyCaller, Caller
@@ -120,7 +120,7 @@ def clear_dag_run(
     """Have a run run again, or what has failed of it; a dry run shows the task instances."""
     clear = _clearing(caller, dag_id, dag_run_id, body)
     if body.dry_run:
-        return RehearsedClear.of(would_change(caller, dag_id, dag_run_id, clear))
+        return RehearsedClear.of(would_change(caller, of_run(dag_id, dag_run_id, clear)))
 
     def work(conn: Connection) -> ShownRun:
         clear(conn)

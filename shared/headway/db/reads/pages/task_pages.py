@@ -115,13 +115,13 @@ NUMBER = text("""
        AND task.task_id = :task_id AND task.map_index = :map_index
 """)
 
-STATES_OF_RUN = text("""
+STATES_OF_RUNS = text("""
     SELECT task.id, task.state, task.attempt, task.map_index, last.phase
       FROM dag_run AS run
       JOIN task_instance AS task ON task.dag_run_id = run.id
       LEFT JOIN task_attempt AS last ON last.task_instance_id = task.id
                                     AND last.attempt = task.attempt
-     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+     WHERE run.dag_id = :dag_id AND run.run_id = ANY (:run_ids)
      ORDER BY task.id
 """)
 
@@ -213,9 +213,11 @@ def one(conn: Connection, bundles: Sequence[str] | None, name: InstanceName) -> 
     return next(iter(numbered(conn, bundles, list(found))), None)
 
 
-def instance_states(conn: Connection, dag_id: str, run_id: str) -> dict[int, tuple[object, ...]]:
-    """Return by its number how each task instance of a run stands, to be compared with later."""
-    found = conn.execute(STATES_OF_RUN, {"dag_id": dag_id, "run_id": run_id})
+def instance_states(
+    conn: Connection, dag_id: str, run_ids: Sequence[str]
+) -> dict[int, tuple[object, ...]]:
+    """Return by its number how each task instance of runs stands, to be compared with later."""
+    found = conn.execute(STATES_OF_RUNS, {"dag_id": dag_id, "run_ids": list(run_ids)})
     return {row.id: tuple(row) for row in found}
 
 
