@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from headway import __version__
 from headway.domain.errors import SettingsError
+from headway.metrics.api import LIVE_BYTES, LIVE_TOPICS
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.oidc import OidcSettings
@@ -42,6 +43,8 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
             live.close()
 
     live = LiveHub(database, given)
+    LIVE_TOPICS.read_by(live.topics)
+    LIVE_BYTES.read_by(live.bytes_kept)
     app = FastAPI(
         title="Headway",
         version=__version__,

@@ -50,13 +50,22 @@ def run(database: str) -> int:
         app = build(state, given, configuration.read(OidcSettings))
         live: LiveHub = app.state.live
         process.listen(dict.fromkeys((notices.SCHEDULER, notices.WORKER, notices.STOP), live.ring))
+        job = ApiJob(process, clock, given.heartbeat_interval)
+
+        def fail() -> None:
+            job.failed = True
+            bell.ring()
+
         # Streams end before the server waits for its requests to end.
-        with serving(guarded(app, given), given), closing(live):
-            job = ApiJob(process, clock, given.heartbeat_interval)
+        with serving(guarded(app, given), given, fail), closing(live):
             pace = Pace(idle=given.heartbeat_interval, first=given.heartbeat_interval)
             moved = process.health.moved
             Loop("api", job.step, SystemClock(), is_transient, pace, bell, moved=moved).run()
     return 0
+
+
+class ServerFailedError(Exception):
+    """The thread that answers requests has ended by itself; the log says by what."""
 
 
 @dataclass(slots=True)
@@ -66,10 +75,18 @@ class ApiJob:
     process: Registered
     clock: DatabaseClock
     interval: float
+    failed: bool = False
+    """Whether requests are answered no more."""
+
     _cleaned_at: float | None = field(default=None)
 
     def step(self) -> Found:
-        """Say that this process lives; delete what has expired, once a minute."""
+        """Say that this process lives; delete what has expired, once a minute.
+
+        ServerFailedError when requests are answered no more: the process ends, to be restarted.
+        """
+        if self.failed:
+            raise ServerFailedError
         engine: Engine = self.process.engine
         own: Clock = self.clock.own
         before = own.now()

@@ -33,4 +33,17 @@ RUNNING: Final = Gauge(
     (Label("kind", ("requests", "streams")),),
 )
 
-DECLARED: Final = (REQUESTS, REQUEST_SECONDS, RUNNING)
+LIVE_TOPICS: Final = Gauge(
+    "headway_api_live_topics",
+    "Topics that live streams watch; a topic counts once for all accounts of the same bundles.",
+    _OURS,
+)
+
+LIVE_BYTES: Final = Gauge(
+    "headway_api_live_bytes",
+    "Bytes that are kept of the topics of live streams, about.",
+    _OURS,
+    unit="bytes",
+)
+
+DECLARED: Final = (REQUESTS, REQUEST_SECONDS, RUNNING, LIVE_TOPICS, LIVE_BYTES)

@@ -1,11 +1,12 @@
 """Filters as Airflow's clients give them: instants, ranges of time, and parts of names."""
 
 from datetime import UTC, datetime, timedelta
+from math import inf, nextafter
 from typing import Annotated, Final, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from headway.db.reads.pages.paging import TimeRange, begins_with, contains
+from headway.db.reads.pages.paging import DurationRange, TimeRange, begins_with, contains
 from headway.domain.errors import RequestError
 
 _FINEST: Final = timedelta(microseconds=1)
@@ -51,8 +52,14 @@ def like(pattern: str | None, prefix: str | None = None) -> str | None:
     return contains(pattern)
 
 
+Seconds: TypeAlias = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class RunTimes(BaseModel):
-    """Limits to when a run falls due, what it is about, and when it or its task began and ended."""
+    """Limits to when a run falls due, what it is about, when it or its task began and ended.
+
+    And to how many seconds it or its task took, if it has ended.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -72,6 +79,20 @@ class RunTimes(BaseModel):
     end_date_gt: Instant | None = None
     end_date_lte: Instant | None = None
     end_date_lt: Instant | None = None
+    duration_gte: Seconds | None = None
+    duration_gt: Seconds | None = None
+    duration_lte: Seconds | None = None
+    duration_lt: Seconds | None = None
+
+    def lasted(self) -> DurationRange:
+        """Return the limits to how many seconds it took."""
+        above, below = self.duration_gt, self.duration_lt
+        least = [self.duration_gte, None if above is None else nextafter(above, inf)]
+        most = [self.duration_lte, None if below is None else nextafter(below, -inf)]
+        return DurationRange(
+            max((each for each in least if each is not None), default=None),
+            min((each for each in most if each is not None), default=None),
+        )
 
     def within(self, name: str) -> TimeRange:
         """Return the limits to one of these times, such as `run_after`."""

@@ -15,6 +15,12 @@ class Ordering(NamedTuple):
     descending: bool
 
 
+def orderings(order_by: Sequence[str], usual: str) -> list[Ordering]:
+    """Return how a list is ordered, by the first attribute first; as usual without any."""
+    given = [name for each in order_by for name in each.split(",") if name] or [usual]
+    return [Ordering(name.removeprefix("-"), name.startswith("-")) for name in given]
+
+
 def ordering(order_by: Sequence[str], usual: str) -> Ordering:
     """Return how a list is ordered: by one attribute alone, or as usual."""
     if len(order_by) > 1 or any("," in each for each in order_by):

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from headway.db.core.engine import is_transient
-from headway.domain.errors import HeadwayError
+from headway.domain.errors import HeadwayError, SettingsError
 from headway.runtime.daemon.loop import cause_of
 from headway_api.http.problems import of_error, problem
 from headway_api.http.refusals import (
@@ -22,6 +22,7 @@ from headway_api.http.refusals import (
     ProviderError,
     RoleError,
     TooManyStreamsError,
+    TooManyTopicsError,
     TooManyTriesError,
     WrongPasswordError,
 )
@@ -35,6 +36,7 @@ _REFUSALS: Final[Mapping[type[HeadwayError], HTTPStatus]] = {
     RoleError: HTTPStatus.FORBIDDEN,
     TooManyTriesError: HTTPStatus.TOO_MANY_REQUESTS,
     TooManyStreamsError: HTTPStatus.TOO_MANY_REQUESTS,
+    TooManyTopicsError: HTTPStatus.SERVICE_UNAVAILABLE,
     NotInHeadwayError: HTTPStatus.NOT_IMPLEMENTED,
     ProviderError: HTTPStatus.BAD_GATEWAY,
 }
@@ -56,6 +58,8 @@ def install(app: FastAPI) -> None:
 
 def _known(request: Request, error: Exception) -> Response:
     assert isinstance(error, HeadwayError)
+    if isinstance(error, SettingsError):
+        return _misconfigured(request, error)
     status = next((its for kind, its in _REFUSALS.items() if isinstance(error, kind)), None)
     if status is None:
         return of_error(request, error)
@@ -64,11 +68,22 @@ def _known(request: Request, error: Exception) -> Response:
         headers = {"WWW-Authenticate": 'Bearer realm="headway"'}
     elif isinstance(error, TooManyTriesError):
         headers = {"Retry-After": str(error.seconds)}
-    elif status is HTTPStatus.TOO_MANY_REQUESTS:
+    elif status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         headers = _AGAIN
     elif status is HTTPStatus.BAD_GATEWAY:
         log.warning("action=sign_in: %s", error)
     return problem(request, status, str(error), code=error.code, headers=headers)
+
+
+def _misconfigured(request: Request, error: Exception) -> Response:
+    """Say in the log what is wrong, which may name files of this machine, and not in the answer."""
+    log.error("action=request path=%s: %s", request.url.path, error)
+    return problem(
+        request,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "A setting of the api service is wrong. The log of the api service says which one.",
+        code=SettingsError.code,
+    )
 
 
 def _malformed(request: Request, error: Exception) -> Response:

@@ -25,6 +25,12 @@ class TooManyTriesError(HeadwayError):
         self.seconds = seconds
 
 
+class TooManyTopicsError(HeadwayError):
+    """The process keeps as many topics of live streams, or as much of them, as it may."""
+
+    code = "too_many_topics"
+
+
 class NotInHeadwayError(HeadwayError):
     """An operation of Airflow's API that Headway does not have."""
 

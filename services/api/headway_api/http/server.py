@@ -2,9 +2,9 @@
 
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from threading import Thread
+from threading import Event, Thread
 from typing import Final
 
 import uvicorn
@@ -28,11 +28,18 @@ SLOW_CLIENT: Final = 30.0
 """Seconds after which a client that takes nothing of what waits for it is cut off."""
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 @contextmanager
-def serving(app: ASGIApp, given: ApiSettings) -> Iterator[int]:
+def serving(
+    app: ASGIApp, given: ApiSettings, on_failure: Callable[[], None] = _nothing
+) -> Iterator[int]:
     """Serve the application for as long as the block lasts; yield the port.
 
-    At its end, requests that are being answered get `drain_grace` seconds.
+    At its end, requests that are being answered get `drain_grace` seconds.  `on_failure` is called
+    in the thread of the server if that ends before the block does.
     """
     with closing(_listen(given)) as listening:
         config = uvicorn.Config(
@@ -52,13 +59,24 @@ def serving(app: ASGIApp, given: ApiSettings) -> Iterator[int]:
             h11_max_incomplete_event_size=65_536,
         )
         server = uvicorn.Server(config)
-        thread = Thread(target=server.run, args=[[listening]], name="api", daemon=True)
+        stopping = Event()
+
+        def serve() -> None:
+            try:
+                server.run([listening])
+            finally:
+                if not stopping.is_set():
+                    log.error("action=serve the server has ended by itself")
+                    on_failure()
+
+        thread = Thread(target=serve, name="api", daemon=True)
         thread.start()
         port = int(listening.getsockname()[1])
         log.info("action=listen host=%s port=%d", given.host, port)
         try:
             yield port
         finally:
+            stopping.set()
             server.should_exit = True
             thread.join(given.drain_grace + 5)
 

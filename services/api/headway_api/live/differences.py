@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from sys import getsizeof
 from typing import Final, TypeAlias
 
 Snapshot: TypeAlias = Mapping[str, str]
@@ -25,6 +26,14 @@ def diff(before: Snapshot, after: Snapshot) -> Difference:
     """Return what makes `after` out of `before`: take away what is gone, and set what changed."""
     changed = {name: value for name, value in after.items() if before.get(name) != value}
     return Difference(changed, tuple(sorted(before.keys() - after.keys())))
+
+
+def size(snapshot: Snapshot | None) -> int:
+    """Return about how many bytes a snapshot takes, with the event that tells all of it."""
+    return sum(
+        getsizeof(name) + len(name) + getsizeof(value) + len(value)
+        for name, value in (snapshot or {}).items()
+    )
 
 
 def digest(snapshot: Snapshot | None) -> str:

@@ -36,6 +36,7 @@ class Shown:
     at: datetime
     snapshot: Snapshot | None
     digest: str
+    size: int
     _event: bytes | None = None
 
     @property
@@ -66,6 +67,11 @@ class Feed:
     shown: Shown | None = None
     streams: "set[LiveStream]" = field(default_factory=set)
 
+    @property
+    def size(self) -> int:
+        """About how many bytes are kept of the topic."""
+        return 0 if self.last is None else self.last.size
+
     def is_due(self, now: float, *, noticed: bool) -> bool:
         """Tell whether to look now: after a notice, or when its time has come."""
         return now >= self.left_until and (noticed or now >= self.due)
@@ -83,7 +89,8 @@ class Feed:
         before = self.last
         if before is not None and before.snapshot == snapshot:
             return None
-        shown = Shown(self.topic, at, snapshot, differences.digest(snapshot))
+        digest, size = differences.digest(snapshot), differences.size(snapshot)
+        shown = Shown(self.topic, at, snapshot, digest, size)
         self.last = shown
         if before is None or before.snapshot is None or snapshot is None:
             return Update(self, shown, shown.event)

@@ -5,7 +5,8 @@ Notices ring it, and tell nothing.  Nobody watching, it waits, and runs no state
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import Final
 
@@ -20,7 +21,7 @@ from headway.runtime.daemon.clock import Clock, SystemClock
 from headway.runtime.daemon.loop import Pace, cause_of
 from headway.runtime.settings.api import ApiSettings
 from headway_api.auth.database import ApiDatabase
-from headway_api.http.refusals import TooManyStreamsError
+from headway_api.http.refusals import TooManyStreamsError, TooManyTopicsError
 from headway_api.live.feeds import Bundles, Feed, Update
 from headway_api.live.messages import EndReason
 from headway_api.live.streams import LiveStream, StreamHolder
@@ -89,6 +90,7 @@ class LiveHub:
         self._check_room(holder.account.name)
         bundles = permitted_bundles(holder.account)
         keys = [(topic, None if bundles is None else tuple(sorted(bundles))) for topic in topics]
+        self._check_memory(keys)
         with self._lock:
             feeds = [self._feeds.setdefault(key, Feed(*key)) for key in keys]
             stream = LiveStream(holder, feeds, last_event_id)
@@ -107,6 +109,14 @@ class LiveHub:
                 feed.streams.discard(stream)
                 if not feed.streams:
                     self._feeds.pop((feed.topic, feed.bundles), None)
+
+    def topics(self) -> Mapping[tuple[str, ...], float]:
+        """Return how many topics are kept, for the metrics."""
+        return {(): float(len(self._feeds))}
+
+    def bytes_kept(self) -> Mapping[tuple[str, ...], float]:
+        """Return about how many bytes are kept of topics, for the metrics."""
+        return {(): float(self._kept())}
 
     def step(self, *, noticed: bool) -> float:
         """Look at what is due, or at everything after a notice; return the seconds to wait then.
@@ -165,19 +175,23 @@ class LiveHub:
                 self._on_loop(stream.end, EndReason.ACCOUNT_CHANGED)
 
     def _look(self, feeds: Sequence[Feed]) -> None:
-        waiting = list(reversed(feeds))
+        waiting, room = list(reversed(feeds)), LiveRoom(self._given.live_bytes - self._kept())
         while waiting:
-            updates = self._look_on_one_connection(waiting)
+            updates = self._look_on_one_connection(waiting, room)
             if updates:
                 self._on_loop(_deliver, updates)
 
-    def _look_on_one_connection(self, waiting: list[Feed]) -> list[Update]:
-        """Look at feeds from the end of the list, until none is left or one takes too long."""
+    def _look_on_one_connection(self, waiting: list[Feed], room: "LiveRoom") -> list[Update]:
+        """Look at feeds from the end of the list, until none is left or one takes too long.
+
+        The streams of one end for which there is no room.
+        """
         reads: Engine = self._database.reads
         updates = []
         with reads.connect() as conn:
             while waiting:
                 feed, now = waiting.pop(), self._clock.monotonic()
+                before = feed.size
                 try:
                     update = feed.look(conn, self._clock.now(), now)
                 except DBAPIError as error:
@@ -186,9 +200,33 @@ class LiveHub:
                     log.warning("action=look topic=%s took too long", feed.topic)
                     feed.leave_alone(now)
                     break
-                if update is not None:
+                if update is None:
+                    continue
+                if room.take(feed.size - before):
                     updates.append(update)
+                else:
+                    log.warning("action=look topic=%s there is no memory left for it", feed.topic)
+                    room.take(-feed.size)
+                    feed.last = None
+                    self._on_loop(_end, feed, EndReason.FULL)
         return updates
+
+    def _kept(self) -> int:
+        with self._lock:
+            return sum(feed.size for feed in self._feeds.values())
+
+    def _check_memory(self, keys: Sequence[tuple[Topic, Bundles]]) -> None:
+        new = sum(key not in self._feeds for key in keys)
+        if new and len(self._feeds) + new > self._given.live_topics:
+            raise TooManyTopicsError(
+                "This process has as many topics as HEADWAY_API_LIVE_TOPICS. Watch what others "
+                "watch, or try again."
+            )
+        if new and self._kept() >= self._given.live_bytes:
+            raise TooManyTopicsError(
+                "What this process keeps of topics takes HEADWAY_API_LIVE_BYTES. Watch what others "
+                "watch, or try again."
+            )
 
     def _check_room(self, name: str) -> None:
         own = sum(stream.holder.account.name == name for stream in self._streams)
@@ -208,6 +246,23 @@ class LiveHub:
     def _on_loop(self, call: Callable[..., None], *arguments: object) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call, *arguments)
+
+
+@dataclass(slots=True)
+class LiveRoom:
+    """How many bytes may be kept besides what is; less than none when too much is."""
+
+    left: int
+
+    def take(self, size: int) -> bool:
+        """Keep so many bytes more; tell whether there was room for them."""
+        self.left -= size
+        return size <= 0 or self.left >= 0
+
+
+def _end(feed: Feed, reason: EndReason) -> None:
+    for stream in list(feed.streams):
+        stream.end(reason)
 
 
 def _deliver(updates: Sequence[Update]) -> None:

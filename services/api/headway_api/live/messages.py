@@ -34,6 +34,7 @@ class EndReason(StrEnum):
     SIGNED_OUT = "signed_out"
     ACCOUNT_CHANGED = "account_changed"
     FAULT = "fault"
+    FULL = "full"
     DISCONNECTED = "disconnected"
 
 

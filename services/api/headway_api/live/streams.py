@@ -35,7 +35,8 @@ class LiveStream:
     ) -> None:
         self.holder, self.feeds = holder, feeds
         self._behind = dict.fromkeys(feeds)
-        self._waiting: deque[Update] = deque()
+        # Not the updates: each of them keeps a whole topic as it was.
+        self._waiting: deque[tuple[Feed, str, bytes]] = deque()
         self._has: dict[Feed, str] = dict.fromkeys(feeds, "")
         self._reason: EndReason | None = None
         self._changed = asyncio.Event()
@@ -46,7 +47,7 @@ class LiveStream:
     def offer(self, update: Update) -> None:
         """Have an update sent, or the whole topic later when too much waits."""
         if update.feed not in self._behind:
-            self._waiting.append(update)
+            self._waiting.append((update.feed, update.shown.digest, update.event))
         if len(self._waiting) > MOST_WAITING:
             self._waiting.clear()
             self._behind = dict.fromkeys(self.feeds)
@@ -77,8 +78,7 @@ class LiveStream:
             if self._has[feed] != feed.shown.digest:
                 return self._numbered(feed, feed.shown.digest, feed.shown.event)
         if self._waiting:
-            update = self._waiting.popleft()
-            return self._numbered(update.feed, update.shown.digest, update.event)
+            return self._numbered(*self._waiting.popleft())
         return None
 
     async def _rest(self) -> bytes | None:

@@ -25,17 +25,16 @@ HIDDEN: Final[Mapping[str, Collection[str]]] = {
     "lease": {"token"},
     "notification": {"token"},
     "process": {"proof_hash"},
+    "secret": {"sealed"},
     "task_attempt": {"token"},
 }
 """What tells who may end what, and who may sign in: only who has to show a token may read tokens.
 
-Nobody reads the proofs of processes; only `headway_api` reads the hashes of accounts.
+And what is encrypted, which only who decrypts it may read.  Nobody reads the proofs of processes; only `headway_api` reads the hashes of accounts.
 """
 
-UNREAD: Final = frozenset(
-    {"api_idempotency", "api_login_limit", "api_login_link", "api_session", "secret"}
-)
-"""What readers do not look at, as it is of use only to who checks or decrypts it."""
+UNREAD: Final = frozenset({"api_idempotency", "api_login_limit", "api_login_link", "api_session"})
+"""What readers do not look at, as it is of use only to who checks it."""
 
 
 def _seen(table: str) -> str:

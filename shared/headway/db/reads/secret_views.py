@@ -12,7 +12,8 @@ from headway.domain.variable import SecretKind
 SECRETS = text("""
     SELECT coalesce(secret.name, its.name) AS name, type, description, key_id, changed_at,
            coalesce(its.dags, '{}') AS dags
-      FROM (SELECT * FROM secret WHERE kind = :kind) AS secret
+      FROM (SELECT name, type, description, key_id, changed_at
+              FROM secret WHERE kind = :kind) AS secret
       FULL JOIN (SELECT name, array_agg(dag_id ORDER BY dag_id) AS dags
                    FROM secret_grant
                   WHERE kind = :kind

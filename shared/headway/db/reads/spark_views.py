@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
-from headway.db.reads.pages.paging import Asked, ListPage
+from headway.db.reads.pages.paging import ALWAYS, Asked, ListPage, TimeRange
 
 # An attempt with a handle and without figures is one of which they are unknown.
 COST = text("""
@@ -35,6 +35,8 @@ COST = text("""
       LEFT JOIN spark_work AS work ON work.task_instance_id = it.task_instance_id
                                   AND work.attempt = it.attempt
      WHERE it.handle IS NOT NULL AND it.ended_at IS NOT NULL
+       AND (CAST(:ended_from AS timestamptz) IS NULL OR it.ended_at >= :ended_from)
+       AND (CAST(:ended_before AS timestamptz) IS NULL OR it.ended_at < :ended_before)
        AND (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
        AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
        AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
@@ -85,15 +87,23 @@ def cost(
     return _cost(conn, {"dag_id": dag_id, "run_id": run_id, "by_run": by_run})
 
 
-def page(
-    conn: Connection, asked: Asked, dag_id: str | None, run_id: str | None, *, by_run: bool
+def page(  # noqa: PLR0913 - of what, and when
+    conn: Connection,
+    asked: Asked,
+    dag_id: str | None,
+    run_id: str | None,
+    *,
+    by_run: bool,
+    ended: TimeRange = ALWAYS,
 ) -> ListPage[SparkCost]:
-    """Return a page of what ended attempts took in Spark, by DAG, or by run."""
+    """Return a page of what attempts took in Spark that ended in that time, by DAG, or by run."""
     of = {"dag_id": dag_id, "run_id": run_id, "by_run": by_run}
     listing = PagedList("cost in Spark", (str, str), "dag_id", filters=of)
     after_dag, after_run = listing.key(asked.cursor) or (None, None)
     wanted = {
         **of,
+        "ended_from": ended.start,
+        "ended_before": ended.end,
         "bundles": paging.as_list(asked.bundles),
         "after_dag": after_dag,
         "after_run": after_run,
@@ -104,7 +114,9 @@ def page(
 
 
 def _cost(conn: Connection, given: Mapping[str, object]) -> list[SparkCost]:
-    every = {"bundles": None, "after_dag": None, "after_run": None, "limit": None}
+    every = dict.fromkeys(
+        ("bundles", "after_dag", "after_run", "limit", "ended_from", "ended_before")
+    )
     rows = conn.execute(COST, {**every, **given}).mappings()
     return [SparkCost(**{name: _plain(value) for name, value in row.items()}) for row in rows]
 

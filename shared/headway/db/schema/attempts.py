@@ -74,6 +74,12 @@ Table(
     ),
     # What a process has run: its row stays as long as that.
     Index("task_attempt_ended", "process_id", postgresql_where=text("ended_at IS NOT NULL")),
+    # What ended attempts took in Spark, of a span of time.
+    Index(
+        "task_attempt_spark",
+        "ended_at",
+        postgresql_where=text("handle IS NOT NULL AND ended_at IS NOT NULL"),
+    ),
     comment="Append-only: one row per try.",
 )
 

@@ -58,6 +58,14 @@ class ApiSettings(Settings):
         ge=1,
         description="Live streams that one account has open at a time at one process.",
     )
+    live_topics: int = Field(
+        5_000, ge=1, description="Topics that the live streams of one process watch at a time."
+    )
+    live_bytes: int = Field(
+        268_435_456,
+        ge=1,
+        description="Bytes that one process keeps of the topics of live streams (256 MiB).",
+    )
     drain_grace: float = Field(
         10.0,
         ge=0,

@@ -107,8 +107,8 @@ def keys() -> KeyRing:
     if given.keys_file is None and not file.exists():
         raise SecretError(
             "There is no key to encrypt and decrypt connections and variables with. Set "
-            "HEADWAY_SECRETS_KEYS or HEADWAY_SECRETS_KEYS_FILE, or use the HEADWAY_HOME of a "
-            f"standalone (looked for in {file}).",
+            "HEADWAY_SECRETS_KEYS or HEADWAY_SECRETS_KEYS_FILE of what is to use it, or give its "
+            f"HEADWAY_HOME a file {KEYS_FILE}.",
             hint=hint(act(Action.CREATE_KEY), " makes a key."),
         )
     try:

@@ -130,8 +130,23 @@ def test_without_keys_nothing_is_stored(home: Path, airflow_client: ApiClient) -
     (home / "secret-keys").unlink()
     api = VariableApi(airflow_client)
 
-    assert status_of(lambda: api.post_variable(VariableBody(key="v", value=CANARY))) == 422
+    with pytest.raises(ApiException) as caught:
+        api.post_variable(VariableBody(key="v", value=CANARY))
+    assert (int(caught.value.status or 0), str(home) in str(caught.value.body)) == (422, False)
+    assert "HEADWAY_SECRETS_KEYS_FILE" in str(caught.value.body)
     assert api.get_variables().total_entries == 0
+
+
+def test_what_is_wrong_with_the_keys_is_told_in_the_log_alone(
+    home: Path, airflow_client: ApiClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    (home / "secret-keys").write_text("no key")
+
+    with pytest.raises(ApiException) as caught:
+        VariableApi(airflow_client).post_variable(VariableBody(key="v", value=CANARY))
+
+    assert (int(caught.value.status or 0), str(home) in str(caught.value.body)) == (500, False)
+    assert str(home) in caplog.text
 
 
 def test_a_connection_is_stored_and_only_its_type_is_shown(

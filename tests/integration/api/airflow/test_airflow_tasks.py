@@ -109,7 +109,17 @@ def test_task_instances_are_filtered(airflow_client: ApiClient) -> None:
     assert found(logical_date_gt=seed.START) == []
     assert found(start_date_gte=seed.START) == ["etl.a"]
     assert found(order_by=["-id"]) == ["etl.b", "etl.a", "secret.t"]
-    assert refused(lambda: found(order_by=["duration"])).status == 422
+    assert found(order_by=["-start_date", "task_display_name"]) == ["etl.b", "secret.t", "etl.a"]
+    assert found(order_by=["start_date", "-task_display_name"]) == ["etl.a", "secret.t", "etl.b"]
+    assert found(order_by=["state"], limit=1, offset=1) == ["secret.t"]
+    assert refused(lambda: found(order_by=["note"])).status == 422
+    assert found(pool_name_pattern="default") == ["secret.t", "etl.a", "etl.b"]
+    assert found(queue_name_pattern="none") == []
+    assert found(operator_name_prefix_pattern="emp") == ["secret.t", "etl.a", "etl.b"]
+    assert found(operator_name_pattern="bash") == []
+    assert found(version_number=[2]) == []
+    assert found(version_number=[1, 2]) == ["secret.t", "etl.a", "etl.b"]
+    assert found(duration_gte=0) == []
     assert refused(lambda: found(executor=["x"])).status == 422
     assert refused(lambda: found(state=["broken"])).status == 422
 

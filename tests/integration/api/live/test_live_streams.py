@@ -18,6 +18,8 @@ from tests.integration.api.live.live_client import LiveClient, connect, small
 
 from headway.db.core import notices
 from headway.db.core.notices import Listener
+from headway.metrics.api import LIVE_BYTES, LIVE_TOPICS
+from headway.metrics.metric import Gauge
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
@@ -38,6 +40,12 @@ PAUSE = text("UPDATE dag SET paused = NOT paused")
 def pause(api: Api) -> None:
     with api.engine.begin() as conn:
         conn.execute(PAUSE)
+
+
+def level(of: Gauge) -> float:
+    """What the metrics say at present."""
+    [only] = of.series()
+    return only.value
 
 
 def after_the_first_look(api: Api, change: Callable[[], None]) -> Iterator[None]:
@@ -214,6 +222,42 @@ def test_a_process_has_at_most_so_many_streams(live: LiveApi) -> None:
 
     assert (status, json.loads(body)["code"]) == (429, "too_many_streams")
     assert client.next().name == "snapshot"
+
+
+def test_a_process_watches_at_most_so_many_topics(live: LiveApi) -> None:
+    live.hub._given = read(ApiSettings, live_topics=2)
+    token = live.api.token("ann")
+    client = live.open(token, "home", "pools")
+
+    status, body = live.refused(token, "dag:etl")
+
+    assert (status, json.loads(body)["code"]) == (503, "too_many_topics")
+    assert live.open(token, "home").next().name == "snapshot"
+    assert level(LIVE_TOPICS) == 2
+    client.close()
+    until(lambda: len(live.hub._feeds) == 1, "what nobody watches is forgotten")
+    assert live.open(token, "dag:etl").next().name == "gone"
+
+
+def test_a_process_keeps_at_most_so_much_of_topics(live: LiveApi) -> None:
+    seed.running(live.api.engine, seed.dag())
+    token = live.api.token("ann")
+    client = live.open(token, "home")
+    client.next()
+    kept = live.hub._kept()
+    assert level(LIVE_BYTES) == kept
+    live.hub._given = read(ApiSettings, live_bytes=kept + 1)
+
+    over = live.open(token, "dag:etl").next()
+
+    assert (over.name, over.data["reason"]) == ("bye", "full")
+    live.hub._given = read(ApiSettings, live_bytes=kept)
+    status, body = live.refused(token, "dag:etl")
+    assert (status, json.loads(body)["code"]) == (503, "too_many_topics")
+    assert live.open(token, "home").next().name == "snapshot"
+    pause(live.api)
+    live.hub.ring()
+    assert client.next().name == "change"
 
 
 def test_streams_take_no_thread_from_requests(live: LiveApi) -> None:

@@ -1,6 +1,7 @@
 """Queues, simulations, processes, callbacks, notifications, deadlines, backfills, Spark, search."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from starlette.testclient import TestClient
@@ -27,6 +28,15 @@ ROWS = """
     INSERT INTO notification (dag_run_id, notifier, event, due_at)
     SELECT run.id, 'x', event, now() FROM dag_run AS run
      CROSS JOIN unnest(ARRAY['failure', 'retry']) AS event
+"""
+OLD_ATTEMPT = """
+    INSERT INTO task_attempt (task_instance_id, attempt, phase, dag_id, pool, pool_slots, queue,
+                              rank, scheduler_id, token, process_id, queued_at, claimed_until,
+                              started_at, ended_at, outcome, handle)
+    SELECT task_instance_id, 99, 'ended', dag_id, pool, pool_slots, queue, rank, scheduler_id,
+           gen_random_uuid(), process_id, at, at, at, at, 'success', handle
+      FROM task_attempt CROSS JOIN (SELECT now() - interval '9 days' AS at) AS it
+     WHERE handle IS NOT NULL
 """
 LISTS = ("callbacks", "notifications", "deadlines", "spark/cost", "queue")
 
@@ -113,6 +123,49 @@ def test_the_cost_in_spark_is_that_of_dags_or_of_runs(two_bundles: Api, clients:
         ("other", None, 1_500),
     ]
     assert [(row["dag_id"], row["run_id"]) for row in by_run] == [("etl", RUN), ("other", RUN)]
+
+
+@pytest.mark.parametrize(
+    ("span", "found"),
+    [
+        ({}, 1),
+        ({"dag_id": "etl"}, 1),
+        ({"dag_id": "etl", "run_id": RUN}, 2),
+        ({"from": "-31"}, 2),
+        ({"from": "-10", "to": "-8"}, 1),
+        ({"from": "-8", "to": "-7"}, 0),
+        ({"to": "-5"}, 1),
+    ],
+)
+def test_the_cost_in_spark_is_that_of_a_span_of_time(
+    two_bundles: Api, clients: Clients, span: dict[str, str], found: int
+) -> None:
+    """An attempt ended now, and another one nine days ago."""
+    sql(two_bundles.engine, OLD_ATTEMPT)
+
+    def asked(name: str, value: str) -> str:
+        if name not in ("from", "to"):
+            return value
+        return (datetime.now(UTC) + timedelta(days=int(value))).isoformat()
+
+    given = {name: asked(name, value) for name, value in span.items()}
+    listed = rows(clients.viewer, "spark/cost", **given)
+
+    assert sum(row["attempts"] for row in listed if row["dag_id"] == "etl") == found  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "span",
+    [
+        {"from": "2024-01-01T00:00:00Z"},
+        {"from": "2024-01-01T00:00:00Z", "to": "2024-03-01T00:00:00Z"},
+        {"from": "2024-01-02T00:00:00Z", "to": "2024-01-01T00:00:00Z"},
+    ],
+)
+def test_the_cost_in_spark_of_too_long_a_span_is_refused(
+    clients: Clients, span: dict[str, str]
+) -> None:
+    assert clients.viewer.get(f"{V1}/spark/cost", params=span).status_code == 422
 
 
 def test_the_queue_is_in_order_with_the_places(two_bundles: Api, clients: Clients) -> None:

@@ -184,12 +184,26 @@ def test_a_worker_s_login_cannot_take_an_attempt_over(
     assert code(caught.value) in (REFUSED, ILLEGAL)
 
 
+def test_readers_see_which_secrets_there_are(database_url: str) -> None:
+    with bare_connection(database_url, Login.READONLY) as conn:
+        conn.exec_driver_sql("SELECT kind, name, type, description, key_id, changed_at FROM secret")
+
+
+@pytest.mark.parametrize("login", [Login.PARSER, Login.SCHEDULER, Login.WORKER])
+def test_no_other_login_sees_which_secrets_there_are(database_url: str, login: Login) -> None:
+    with bare_connection(database_url, login) as conn, pytest.raises(DBAPIError) as caught:
+        conn.exec_driver_sql("SELECT FROM secret")
+
+    assert code(caught.value) == REFUSED
+
+
 @pytest.mark.parametrize("login", [Login.PARSER, Login.SCHEDULER, Login.WORKER, Login.READONLY])
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT FROM secret",
         "SELECT sealed FROM secret",
+        "SELECT * FROM secret",
+        "SELECT FROM secret WHERE sealed > ''",
         "COPY secret TO STDOUT",
         "INSERT INTO secret (name) VALUES ('v')",
         "DELETE FROM secret_grant",

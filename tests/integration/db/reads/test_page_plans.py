@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 
 from headway.db.core import engine as engines
-from headway.db.reads import backfill_views, history
+from headway.db.reads import backfill_views, history, spark_views
 from headway.db.reads.charts import calendar, grid_cells, run_times
 from headway.db.reads.pages import (
     attempt_pages,
@@ -26,7 +26,7 @@ from headway.db.reads.pages import (
 )
 from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.db.reads.pages.dag_pages import DagOrder
-from headway.db.reads.pages.paging import Asked
+from headway.db.reads.pages.paging import Asked, TimeRange
 from headway.db.reads.pages.run_pages import RunFilter, RunOrder
 from headway.db.reads.pages.task_pages import TaskFilter
 from headway.db.reads.pages.xcom_pages import XComFilter
@@ -46,6 +46,11 @@ EVENTS = text("""
     SELECT 'user:ann', 'dag.pause', 'idle' || n % 25 FROM generate_series(1, 100000) AS n
 """)
 
+SPARK = text("""
+    UPDATE task_attempt SET handle = '{"kind": "connect"}' WHERE task_instance_id % 100 = 0
+""")
+A_DAY = TimeRange(datetime(1990, 1, 5, tzinfo=UTC), datetime(1990, 1, 6, tzinfo=UTC))
+
 
 @pytest.fixture(scope="module", params=[400, pytest.param(4_000, marks=pytest.mark.long)])
 def beside_history(
@@ -59,7 +64,9 @@ def beside_history(
     bulk_history.add(engine, runs=request.param)
     with engine.begin() as conn:
         conn.execute(EVENTS)
-        conn.execute(text("ANALYZE event"))
+        conn.execute(text("SET LOCAL session_replication_role = replica"))
+        conn.execute(SPARK)
+        conn.execute(text("ANALYZE event, task_attempt"))
     yield engine
     engine.dispose()
     postgres.drop_database(name)
@@ -99,6 +106,7 @@ def plans(engine: Engine, bundles: list[str] | None, *, descending: bool) -> lis
         pool_pages.page(conn, first)
         process_pages.page(conn, first)
         version_pages.page(conn, first)
+        spark_views.page(conn, first, None, None, by_run=True, ended=A_DAY)
         charts(conn, bundles)
     return found
 

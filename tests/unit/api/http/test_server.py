@@ -3,8 +3,10 @@
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Event
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
@@ -39,3 +41,35 @@ def test_little_is_held_for_a_client_that_takes_nothing(accepted: socket.socket)
     held = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
     assert held <= 2 * server.MOST_UNREAD
+
+
+async def failing(scope: Scope, receive: Receive, _send: Send) -> None:
+    """An application that never starts."""
+    if scope["type"] == "lifespan":
+        await receive()
+    raise RuntimeError("broken")
+
+
+async def idle(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that starts and stops."""
+    while scope["type"] == "lifespan":
+        kind = (await receive())["type"]
+        await send({"type": f"{kind}.complete"})
+        if kind == "lifespan.shutdown":
+            return
+
+
+def test_a_server_that_ends_by_itself_says_so() -> None:
+    ended = Event()
+
+    with server.serving(failing, read(ApiSettings, port=0), ended.set):
+        assert ended.wait(30)
+
+
+def test_a_server_that_is_told_to_end_has_not_failed() -> None:
+    ended = Event()
+
+    with server.serving(idle, read(ApiSettings, port=0), ended.set) as port:
+        socket.create_connection(("127.0.0.1", port)).close()
+
+    assert not ended.is_set()

@@ -24,7 +24,8 @@ def feed(dag_id: str = "etl") -> Feed:
 
 def shown(of: Feed, value: int | None) -> Shown:
     snapshot = None if value is None else {"dag": str(value)}
-    return Shown(of.topic, NOON, snapshot, differences.digest(snapshot))
+    size = differences.size(snapshot)
+    return Shown(of.topic, NOON, snapshot, differences.digest(snapshot), size)
 
 
 def show(of: Feed, stream: LiveStream, value: int) -> None:

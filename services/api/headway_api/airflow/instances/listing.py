@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -11,12 +12,12 @@ from sqlalchemy import Connection
 from headway.actions.dags.history import graph_of_run
 from headway.actions.lookup import check_tasks
 from headway.db.reads.pages import task_pages
-from headway.db.reads.pages.task_pages import TaskFilter
+from headway.db.reads.pages.task_pages import ListedTask, TaskFilter
 from headway.domain.accounts import Permission
 from headway.domain.errors import RequestError
 from headway_api.airflow import listing, ordering
 from headway_api.airflow.filters import RunTimes, like
-from headway_api.airflow.instances.models import ShownTaskInstances
+from headway_api.airflow.instances.models import ShownTaskInstances, seconds_between
 from headway_api.airflow.listing import FARTHEST, CursorQuery, Limit, OffsetQuery
 from headway_api.airflow.named import (
     DagId,
@@ -27,14 +28,32 @@ from headway_api.airflow.named import (
     or_all,
     run_named,
 )
-from headway_api.airflow.states import task_states
+from headway_api.airflow.sorted_lists import SortKeys, sorted_page
+from headway_api.airflow.states import state_of, task_states
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
 
 router = APIRouter(tags=["Task Instance"])
 
-_ORDERS: Final = {"id": None}
-_ORDERS_OF_ONE_TASK: Final = {"map_index": None, "id": None}
+_KEYS: Final[SortKeys[ListedTask]] = {
+    "id": lambda it: it.id,
+    "state": lambda it: state_of(it.task.state),
+    "start_date": lambda it: it.task.started_at,
+    "end_date": lambda it: it.task.ended_at,
+    "duration": lambda it: seconds_between(it.task.started_at, it.task.ended_at),
+    "map_index": lambda it: it.task.map_index,
+    "try_number": lambda it: it.task.attempt,
+    "logical_date": lambda it: it.logical_date,
+    "run_after": lambda it: it.run_after,
+    "task_display_name": lambda it: it.task.task_id,
+    "operator": lambda it: it.operator,
+    "pool": lambda it: it.task.pool,
+    "queue": lambda it: it.task.queue,
+}
+_ORDER_BY: Final = (
+    "id; `-` reverses the order. A list of at most 1,000 task instances may also be ordered by "
+    f"{', '.join(name for name in _KEYS if name != 'id')}, or by several attributes."
+)
 
 
 class InstanceFilters(OffsetQuery, RunTimes):
@@ -46,7 +65,14 @@ class InstanceFilters(OffsetQuery, RunTimes):
     operator: list[str] = Field([])
     try_number: list[Number] = Field([])
     map_index: list[Number] = Field([])
-    order_by: list[str] = Field([], description="id; `-` reverses the order.")
+    version_number: list[Number] = Field([])
+    pool_name_pattern: str | None = None
+    pool_name_prefix_pattern: str | None = None
+    queue_name_pattern: str | None = None
+    queue_name_prefix_pattern: str | None = None
+    operator_name_pattern: str | None = None
+    operator_name_prefix_pattern: str | None = None
+    order_by: list[str] = Field([], description=_ORDER_BY)
 
     def filter(self) -> TaskFilter:
         """Return the task instances that are wanted."""
@@ -57,10 +83,15 @@ class InstanceFilters(OffsetQuery, RunTimes):
             operators=self.operator or None,
             attempts=self.try_number or None,
             map_indexes=self.map_index or None,
+            versions=self.version_number or None,
+            pool_like=like(self.pool_name_pattern, self.pool_name_prefix_pattern),
+            queue_like=like(self.queue_name_pattern, self.queue_name_prefix_pattern),
+            operator_like=like(self.operator_name_pattern, self.operator_name_prefix_pattern),
             run_after=self.within("run_after"),
             logical_date=self.within("logical_date"),
             started=self.within("start_date"),
             ended=self.within("end_date"),
+            duration=self.lasted(),
         )
 
 
@@ -96,7 +127,7 @@ class InstanceBatch(RunTimes):
     state: list[str | None] | None = None
     pool: list[str] | None = None
     queue: list[str] | None = None
-    order_by: str | None = Field(None, description="id; `-` reverses the order.")
+    order_by: str | None = Field(None, description=_ORDER_BY)
     page_offset: int = Field(0, ge=0, le=FARTHEST)
     page_limit: Limit = 100
 
@@ -118,6 +149,7 @@ class InstanceBatch(RunTimes):
             logical_date=self.within("logical_date"),
             started=self.within("start_date"),
             ended=self.within("end_date"),
+            duration=self.lasted(),
         )
 
 
@@ -165,9 +197,9 @@ def get_mapped_task_instances(
 ) -> ShownTaskInstances:
     """List the instances of a mapped task, by their index; none before it is expanded."""
     wanted = replace(query.filter(), dag_id=dag_id, run_id=dag_run_id, task_id=task_id, mapped=True)
-    order = ordering.ordering(query.order_by, "map_index")
-    ordering.known(_ORDERS_OF_ONE_TASK, order)
-    by_id = ["-id" if order.descending else "id"]  # instances are created in the order of indexes
+    # Instances are created in the order of their indexes.
+    by_id = {"map_index": "id", "-map_index": "-id"}
+    order_by = [by_id.get(each, each) for each in query.order_by] or ["id"]
 
     def read(conn: Connection) -> ShownTaskInstances:
         run_named(caller, conn, dag_id, dag_run_id, Permission.READ)
@@ -175,7 +207,7 @@ def get_mapped_task_instances(
         check_tasks(graph, [task_id])
         if not graph.tasks[task_id].mapped_over:
             raise RequestError(f"Task {task_id!r} is not mapped: it has one instance in each run.")
-        return _page(caller, conn, query, wanted, by_id)
+        return _page(caller, conn, query, wanted, order_by)
 
     return caller.read(read)
 
@@ -187,13 +219,15 @@ def _page(
     wanted: TaskFilter,
     order_by: Sequence[str],
 ) -> ShownTaskInstances:
-    order = ordering.ordering(order_by, "id")
-    ordering.known(_ORDERS, order)
+    orders = ordering.orderings(order_by, "id")
+    if orders != [("id", orders[0].descending)]:
+        read = partial(task_pages.page, conn, wanted=wanted)
+        return ShownTaskInstances.page(sorted_page(caller, query, read, _KEYS, orders))
     page = listing.shown(
         caller,
         query,
         lambda asked: task_pages.page(conn, asked, wanted),
         task_pages.total(conn, caller.bundles, wanted),
-        descending=order.descending,
+        descending=orders[0].descending,
     )
     return ShownTaskInstances.page(page)

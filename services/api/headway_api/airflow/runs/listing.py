@@ -1,6 +1,7 @@
 """List DAG runs, of one DAG or of all."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -8,14 +9,16 @@ from pydantic import Field
 from sqlalchemy import Connection
 
 from headway.db.reads.pages import run_pages
-from headway.db.reads.pages.run_pages import RunFilter, RunOrder
+from headway.db.reads.pages.run_pages import ListedRun, RunFilter, RunOrder
 from headway.domain.errors import RequestError
 from headway.domain.states import RunType
 from headway_api.airflow import listing, ordering
 from headway_api.airflow.filters import RunTimes, like
+from headway_api.airflow.instances.models import seconds_between
 from headway_api.airflow.listing import FARTHEST, CursorQuery, Limit, OffsetQuery
 from headway_api.airflow.named import DagId, Number, check_named, or_all
 from headway_api.airflow.runs.models import ShownRuns
+from headway_api.airflow.sorted_lists import SortKeys, sorted_page
 from headway_api.airflow.states import run_states
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
@@ -29,9 +32,22 @@ _ORDERS: Final[Mapping[str, RunOrder]] = {
     "start_date": RunOrder.STARTED,
     "end_date": RunOrder.ENDED,
 }
+_KEYS: Final[SortKeys[ListedRun]] = {
+    "id": lambda it: it.id,
+    "run_after": lambda it: it.run.run_after,
+    "logical_date": lambda it: it.run.logical_date,
+    "start_date": lambda it: it.run.started_at,
+    "end_date": lambda it: it.run.ended_at,
+    "dag_id": lambda it: it.run.dag_id,
+    "run_id": lambda it: it.run.run_id,
+    "dag_run_id": lambda it: it.run.run_id,
+    "state": lambda it: it.run.state,
+    "duration": lambda it: seconds_between(it.run.started_at, it.run.ended_at),
+}
 _ORDER_BY: Final = (
     "id, run_after, logical_date, start_date or end_date; `-` reverses the order. By logical_date "
-    "runs are in the order in which the schedule has them."
+    "runs are in the order in which the schedule has them. A list of at most 1,000 runs may also "
+    "be ordered by dag_id, run_id, state or duration, or by several attributes."
 )
 
 
@@ -60,6 +76,7 @@ class RunQuery(CursorQuery, RunTimes):
             logical_date=self.within("logical_date"),
             started=self.within("start_date"),
             ended=self.within("end_date"),
+            duration=self.lasted(),
         )
 
 
@@ -84,6 +101,7 @@ class RunBatch(RunTimes):
             logical_date=self.within("logical_date"),
             started=self.within("start_date"),
             ended=self.within("end_date"),
+            duration=self.lasted(),
         )
 
 
@@ -123,14 +141,17 @@ def _page(
     wanted: RunFilter,
     order_by: Sequence[str],
 ) -> ShownRuns:
-    order = ordering.ordering(order_by, "id")
-    by = ordering.known(_ORDERS, order)
+    orders = ordering.orderings(order_by, "id")
+    by = _ORDERS.get(orders[0].attribute)
+    if len(orders) > 1 or by is None:
+        read = partial(run_pages.page, conn, wanted=wanted)
+        return ShownRuns.page(sorted_page(caller, query, read, _KEYS, orders))
     page = listing.shown(
         caller,
         query,
         lambda asked: run_pages.page(conn, asked, wanted, by),
         run_pages.total(conn, caller.bundles, wanted),
-        descending=order.descending,
+        descending=orders[0].descending,
     )
     return ShownRuns.page(page)
 

@@ -63,14 +63,14 @@ def get_connections(
             total_entries=page.total_entries,
         )
 
-    return caller.change(work, tell=())
+    return caller.read(work)
 
 
 @router.get("/connections/{connection_id}", responses=errors(404))
 def get_connection(caller: AnyCaller, connection_id: Id) -> ConnectionResponse:
     """Show a connection without what may be secret."""
-    return caller.change(
-        lambda conn: ConnectionResponse.of(one(conn, caller.bundles, KIND, connection_id)), tell=()
+    return caller.read(
+        lambda conn: ConnectionResponse.of(one(conn, caller.bundles, KIND, connection_id))
     )
 
 

@@ -1,7 +1,4 @@
-"""What stands in place of a secret, and how connections and variables are found.
-
-The login of reads may not look at the table of secrets: they are listed by the login of changes.
-"""
+"""What stands in place of a secret, and how connections and variables are found."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -92,14 +92,14 @@ def get_variables(
             total_entries=page.total_entries,
         )
 
-    return caller.change(work, tell=())
+    return caller.read(work)
 
 
 @router.get("/variables/{variable_key}", responses=errors(404))
 def get_variable(caller: AnyCaller, variable_key: Key) -> VariableResponse:
     """Show a variable without its value."""
-    return caller.change(
-        lambda conn: VariableResponse.of(one(conn, caller.bundles, KIND, variable_key)), tell=()
+    return caller.read(
+        lambda conn: VariableResponse.of(one(conn, caller.bundles, KIND, variable_key))
     )
 
 

@@ -1,4 +1,4 @@
-"""List the runs of all DAGs by when they are due and when they started, by indexes."""
+"""List runs by when they are due and started, and what ended in Spark by when, by indexes."""
 
 from alembic import op
 from sqlalchemy import text
@@ -14,3 +14,5 @@ def upgrade() -> None:
     op.create_index("dag_run_after", "dag_run", ["run_after", "id"])
     started = text("started_at IS NOT NULL")
     op.create_index("dag_run_started", "dag_run", ["started_at", "id"], postgresql_where=started)
+    spark = text("handle IS NOT NULL AND ended_at IS NOT NULL")
+    op.create_index("task_attempt_spark", "task_attempt", ["ended_at"], postgresql_where=spark)

@@ -81,6 +81,17 @@ class TimeRange:
 ALWAYS: Final = TimeRange()
 
 
+@dataclass(frozen=True, slots=True)
+class DurationRange:
+    """Seconds from `least` to `most`, both included; None where it has no such limit."""
+
+    least: float | None = None
+    most: float | None = None
+
+
+ANY_DURATION: Final = DurationRange()
+
+
 class Looked(NamedTuple):
     """What one statement has found: keys of rows that match, and the key that it looked up to.
 

@@ -10,7 +10,16 @@ from sqlalchemy import Connection, text
 
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import Key, PagedList
-from headway.db.reads.pages.paging import ALWAYS, Asked, CappedTotal, ListPage, Looked, TimeRange
+from headway.db.reads.pages.paging import (
+    ALWAYS,
+    ANY_DURATION,
+    Asked,
+    CappedTotal,
+    DurationRange,
+    ListPage,
+    Looked,
+    TimeRange,
+)
 from headway.db.reads.run_views import RunView
 from headway.domain.states import RunState, RunType
 
@@ -45,6 +54,11 @@ KEYS = text("""
                    AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
                    AND (CAST(:ended_start AS timestamptz) IS NULL OR ended_at >= :ended_start)
                    AND (CAST(:ended_end AS timestamptz) IS NULL OR ended_at < :ended_end)
+                   AND (CAST(:least AS float8) IS NULL
+                        OR extract(epoch FROM ended_at - started_at) >= CAST(:least AS float8))
+                   AND (CAST(:most_seconds AS float8) IS NULL
+                        OR extract(epoch FROM ended_at - started_at)
+                           <= CAST(:most_seconds AS float8))
                    AS matches
               FROM (SELECT *
                       FROM (SELECT id, dag_id, run_id, state, run_type, version_id, backfill_id,
@@ -126,6 +140,7 @@ class RunFilter:
     logical_date: TimeRange = ALWAYS
     started: TimeRange = ALWAYS
     ended: TimeRange = ALWAYS
+    duration: DurationRange = ANY_DURATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +259,8 @@ def _parameters(wanted: RunFilter) -> dict[str, object]:
         "run_types": paging.as_list(wanted.run_types),
         **{f"{name}_start": it.start for name, it in ranges.items()},
         **{f"{name}_end": it.end for name, it in ranges.items()},
+        "least": wanted.duration.least,
+        "most_seconds": wanted.duration.most,
     }
 
 

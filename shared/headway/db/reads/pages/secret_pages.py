@@ -14,7 +14,8 @@ PAGE = text("""
     SELECT name, type, description, key_id, changed_at, dags
       FROM (SELECT coalesce(secret.name, its.name) AS name, type, description, key_id, changed_at,
                    coalesce(its.dags, '{}') AS dags
-              FROM (SELECT * FROM secret WHERE kind = :kind) AS secret
+              FROM (SELECT name, type, description, key_id, changed_at
+                      FROM secret WHERE kind = :kind) AS secret
               FULL JOIN (SELECT name, array_agg(grants.dag_id ORDER BY grants.dag_id) AS dags
                            FROM secret_grant AS grants
                            LEFT JOIN dag ON dag.dag_id = grants.dag_id

@@ -10,7 +10,16 @@ from sqlalchemy import Connection, text
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.db.reads.pages.cursors import Key, PagedList
-from headway.db.reads.pages.paging import ALWAYS, Asked, CappedTotal, ListPage, Looked, TimeRange
+from headway.db.reads.pages.paging import (
+    ALWAYS,
+    ANY_DURATION,
+    Asked,
+    CappedTotal,
+    DurationRange,
+    ListPage,
+    Looked,
+    TimeRange,
+)
 from headway.db.reads.task_views import TaskView
 from headway.domain.states import TERMINAL, TaskState
 
@@ -41,6 +50,16 @@ KEYS = text("""
                              WHERE it.version_id = task.version_id
                                AND it.task_id = task.task_id)
                            = ANY (CAST(:operators AS text[])))
+                   AND (CAST(:pool_like AS text) IS NULL OR pool ILIKE :pool_like)
+                   AND (CAST(:queue_like AS text) IS NULL OR queue ILIKE :queue_like)
+                   AND (CAST(:operator_like AS text) IS NULL
+                        OR (SELECT it.operator FROM dag_task AS it
+                             WHERE it.version_id = task.version_id
+                               AND it.task_id = task.task_id) ILIKE :operator_like)
+                   AND (CAST(:versions AS int[]) IS NULL
+                        OR (SELECT version.number FROM dag_version AS version
+                             WHERE version.id = task.version_id)
+                           = ANY (CAST(:versions AS int[])))
                    AND (CAST(:mapped AS boolean) IS NULL OR (map_index >= 0) = :mapped)
                    AND (CAST(:map_indexes AS int[]) IS NULL
                         OR map_index = ANY (CAST(:map_indexes AS int[])))
@@ -56,6 +75,11 @@ KEYS = text("""
                    AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
                    AND (CAST(:ended_start AS timestamptz) IS NULL OR ended_at >= :ended_start)
                    AND (CAST(:ended_end AS timestamptz) IS NULL OR ended_at < :ended_end)
+                   AND (CAST(:least AS float8) IS NULL
+                        OR extract(epoch FROM ended_at - started_at) >= CAST(:least AS float8))
+                   AND (CAST(:most_seconds AS float8) IS NULL
+                        OR extract(epoch FROM ended_at - started_at)
+                           <= CAST(:most_seconds AS float8))
                    AS matches
               FROM (SELECT task.dag_run_id, task.id, task.dag_id, task.task_id, task.map_index,
                            task.state, task.attempt, task.pool, task.queue, task.started_at,
@@ -131,8 +155,8 @@ class TaskFilter:
     """Which task instances are wanted; None is any.
 
     What ends in `_like` is an ILIKE pattern.  `mapped` wants the instances of mapped tasks, or all
-    others; `attempts` are numbers of the current or last attempt.  `run_after` and the logical
-    date are those of the run.
+    others; `attempts` are numbers of the current or last attempt.  `run_after`, the logical date
+    and the numbers of versions are those of the run.
     """
 
     dag_id: str | None = None
@@ -146,8 +170,12 @@ class TaskFilter:
     task_id_like: str | None = None
     states: Sequence[TaskState] | None = None
     pools: Sequence[str] | None = None
+    pool_like: str | None = None
     queues: Sequence[str] | None = None
+    queue_like: str | None = None
     operators: Sequence[str] | None = None
+    operator_like: str | None = None
+    versions: Sequence[int] | None = None
     mapped: bool | None = None
     map_indexes: Sequence[int] | None = None
     attempts: Sequence[int] | None = None
@@ -155,6 +183,7 @@ class TaskFilter:
     logical_date: TimeRange = ALWAYS
     started: TimeRange = ALWAYS
     ended: TimeRange = ALWAYS
+    duration: DurationRange = ANY_DURATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +223,8 @@ _RANGES: Final = {
 }
 _LISTS: Final = (
     *("dag_ids", "run_ids", "task_ids"),
-    *("states", "pools", "queues", "operators", "map_indexes", "attempts"),
+    *("states", "pools", "queues", "operators", "versions"),
+    *("map_indexes", "attempts"),
 )
 
 
@@ -257,11 +287,12 @@ def _parameters(wanted: TaskFilter) -> dict[str, object]:
     found: dict[str, object] = {}
     for name in TaskFilter.__dataclass_fields__:
         value = getattr(wanted, name)
-        if not isinstance(value, TimeRange):
+        if not isinstance(value, TimeRange | DurationRange):
             found[name] = paging.as_list(value) if name in _LISTS else value
     for name, field in _RANGES.items():
         limits: TimeRange = getattr(wanted, field)
         found |= {f"{name}_start": limits.start, f"{name}_end": limits.end}
+    found |= {"least": wanted.duration.least, "most_seconds": wanted.duration.most}
     # The run of a task that has not ended has not ended either: such runs have indexes.
     states = wanted.states
     found["live"] = states is not None and TERMINAL.isdisjoint(states)

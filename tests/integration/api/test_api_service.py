@@ -1,0 +1,24 @@
+"""The service as a whole: it does not live on without the thread that answers requests."""
+
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from headway.runtime.daemon import service
+from headway.runtime.daemon.bell import Bell
+from headway_api import command
+from headway_api.command import ServerFailedError
+
+
+def test_the_process_ends_by_an_error_when_its_server_has_ended(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWAY_HOME", str(tmp_path))
+    monkeypatch.setenv("HEADWAY_API_PORT", "0")
+    monkeypatch.setenv("HEADWAY_API_HEARTBEAT_INTERVAL", "3600")
+    monkeypatch.setattr(service, "stop_on_signals", Bell)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _self, sockets: sockets)
+
+    with pytest.raises(ServerFailedError):
+        command.run(database_url)
