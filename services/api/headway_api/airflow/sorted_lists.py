@@ -1,6 +1,7 @@
 """Lists in an order that no index has: a short one is read as a whole, and sorted here."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from headway.db.reads.pages.paging import MOST_ROWS
@@ -34,9 +35,10 @@ def sorted_page(
         )
     rows = list(first.rows)
     for key, descending in reversed(compared):
-        rows.sort(key=lambda row: _last_if_none(key(row)), reverse=descending)  # noqa: B023
+        rows.sort(key=partial(_compared, key), reverse=descending)
     return ShownPage(rows[query.offset : query.offset + query.limit], len(rows))
 
 
-def _last_if_none(value: Any) -> tuple[bool, Any]:
+def _compared(key: Callable[[Row], Any], row: Row) -> tuple[bool, Any]:
+    value = key(row)
     return value is None, value

@@ -1,6 +1,6 @@
 """Clear tasks of all runs of a DAG whose logical dates are in a range."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from headway.actions.change import Author, RunChange
 from headway.actions.dags.history import check_known
-from headway.actions.lookup import check_tasks
+from headway.actions.lookup import check_tasks, lock_run
 from headway.actions.runs.clear import clear_locked
 from headway.actions.runs.version_choice import OWN
 from headway.db.changes import run_changes, run_ranges
@@ -35,9 +35,10 @@ Choice: TypeAlias = Callable[[DagGraph], Iterable[Selection]]
 class RunsToClear:
     """Runs that this transaction has locked with those of their instances that clearing touches.
 
-    `graphs` has the tasks of each version by its id.
+    These are of `tasks`, or None for all.  `graphs` has the tasks of each version by its id.
     """
 
+    tasks: Collection[str] | None
     runs: Sequence[LockedRun]
     graphs: Mapping[int, DagGraph]
     instances: Mapping[int, Sequence[Instance]]
@@ -75,7 +76,7 @@ def lock_runs(
             f"More than {MOST_INSTANCES:,} task instances of DAG {dag_id} are meant, and at most "
             "so many are cleared at a time. Name tasks, or give a shorter range of logical dates."
         )
-    return RunsToClear(runs, graphs, run_changes.lock_all(conn, runs, tasks))
+    return RunsToClear(tasks, runs, graphs, run_changes.lock_all(conn, runs, tasks))
 
 
 def clear_runs(
@@ -87,11 +88,13 @@ def clear_runs(
     task that no run has.
     """
     _check_named(locked, choose)
-    return [
-        clear_locked(conn, run, selection, author, version)
-        for run in locked.runs
-        for selection in _present(choose(locked.graph(run)), locked.instances[run.id])
-    ]
+    changes = []
+    for run in locked.runs:
+        for selection in _present(choose(locked.graph(run)), locked.instances[run.id]):
+            # As the selection before has left it.
+            now = lock_run(conn, run.dag_id, run.run_id)
+            changes.append(clear_locked(conn, now, selection, author, version))
+    return changes
 
 
 def _touched(graphs: Iterable[DagGraph], choose: Choice) -> set[str]:

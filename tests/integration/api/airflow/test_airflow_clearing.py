@@ -188,3 +188,16 @@ def test_who_may_not_change_a_dag_clears_none_of_its_runs(
     asked = body("a", start_date=seed.START)
     assert refusal(lambda: instances_api.post_clear_task_instances("etl", asked))[0] == status
     assert cleared(engine) == []
+
+
+@pytest.mark.usefixtures("days")
+def test_instances_of_mapped_tasks_are_cleared_where_they_are(
+    instances_api: TaskInstanceApi, engine: Engine
+) -> None:
+    """A task that is not mapped has no instance 0: those runs are left alone."""
+    named = [Name(["a", 0]), Name("b")]
+    asked = ClearTaskInstancesBody(task_ids=named, dry_run=False, end_date=seed.START)
+
+    instances_api.post_clear_task_instances("etl", asked)
+
+    assert cleared(engine) == [(0, "b")]

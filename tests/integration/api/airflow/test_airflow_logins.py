@@ -65,7 +65,7 @@ def test_the_login_that_reads_may_read_it(client: TestClient, path: str) -> None
 def test_the_login_that_reads_shows_connections_and_variables(
     client: TestClient, tmp_path: Path
 ) -> None:
-    (tmp_path / "home").mkdir()
+    (tmp_path / "home").mkdir(exist_ok=True)
     make_keys_file(tmp_path / "home")
     kinds = {
         "variables": {"key": "v", "value": "x"},
@@ -125,7 +125,7 @@ def test_the_logins_may_read_what_is_of_no_run(client: TestClient, path: str) ->
 def test_the_login_that_reads_shows_connections_and_variables(
     client: TestClient, tmp_path: Path
 ) -> None:
-    (tmp_path / "home").mkdir()
+    (tmp_path / "home").mkdir(exist_ok=True)
     make_keys_file(tmp_path / "home")
     kinds = {
         "variables": {"key": "v", "value": "x"},

@@ -1,6 +1,6 @@
 """Which task instances a change reaches: those that stand otherwise after it than before."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from sqlalchemy import Connection
@@ -31,10 +31,17 @@ def of_run(dag_id: str, run_id: str, work: Callable[[Connection], object]) -> Re
 
 
 def reached(
-    conn: Connection, dag_id: str, run_ids: Sequence[str], work: Callable[[Connection], object]
+    conn: Connection,
+    dag_id: str,
+    run_ids: Sequence[str],
+    work: Callable[[Connection], object],
+    tasks: Collection[str] | None = None,
 ) -> Sequence[int]:
-    """Change runs of a DAG; return the numbers of the task instances that stand otherwise then."""
-    before = task_pages.instance_states(conn, dag_id, run_ids)
+    """Change runs of a DAG; return the numbers of the task instances that stand otherwise then.
+
+    The change touches no others than those of `tasks`, if these are given.
+    """
+    before = task_pages.instance_states(conn, dag_id, run_ids, tasks)
     work(conn)
-    after = task_pages.instance_states(conn, dag_id, run_ids)
+    after = task_pages.instance_states(conn, dag_id, run_ids, tasks)
     return [number for number, state in before.items() if after.get(number) != state]

@@ -145,7 +145,7 @@ class InstanceClearing:
         def clear(conn: Connection) -> None:
             self._check(clear_runs(conn, locked, body.selections, author, body.version))
 
-        return reached(conn, self.dag_id, runs, clear)
+        return reached(conn, self.dag_id, runs, clear, locked.tasks)
 
     def _one(self, conn: Connection, run_id: str) -> None:
         author = self.caller.author(self.body.note)

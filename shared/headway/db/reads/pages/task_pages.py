@@ -1,6 +1,6 @@
 """Task instances of one run, of one DAG, or of all, page by page.  Reads only."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final, cast
@@ -146,6 +146,7 @@ STATES_OF_RUNS = text("""
       LEFT JOIN task_attempt AS last ON last.task_instance_id = task.id
                                     AND last.attempt = task.attempt
      WHERE run.dag_id = :dag_id AND run.run_id = ANY (:run_ids)
+       AND (CAST(:tasks AS text[]) IS NULL OR task.task_id = ANY (CAST(:tasks AS text[])))
      ORDER BY task.id
 """)
 
@@ -244,10 +245,15 @@ def one(conn: Connection, bundles: Sequence[str] | None, name: InstanceName) -> 
 
 
 def instance_states(
-    conn: Connection, dag_id: str, run_ids: Sequence[str]
+    conn: Connection,
+    dag_id: str,
+    run_ids: Sequence[str],
+    tasks: Collection[str] | None = None,
 ) -> dict[int, tuple[object, ...]]:
-    """Return by its number how each task instance of runs stands, to be compared with later."""
-    found = conn.execute(STATES_OF_RUNS, {"dag_id": dag_id, "run_ids": list(run_ids)})
+    """Return by its number how each instance of these tasks, or of all, stands in these runs."""
+    wanted = None if tasks is None else sorted(tasks)
+    asked = {"dag_id": dag_id, "run_ids": list(run_ids), "tasks": wanted}
+    found = conn.execute(STATES_OF_RUNS, asked)
     return {row.id: tuple(row) for row in found}
 
 
