@@ -3,7 +3,7 @@
 import logging
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from threading import Event, Thread
 from typing import Final
 
@@ -63,7 +63,8 @@ def serving(
 
         def serve() -> None:
             try:
-                server.run([listening])
+                with suppress(SystemExit):  # so it ends when the application cannot begin
+                    server.run([listening])
             finally:
                 if not stopping.is_set():
                     log.error("action=serve the server has ended by itself")

@@ -87,7 +87,7 @@ def cost(
     return _cost(conn, {"dag_id": dag_id, "run_id": run_id, "by_run": by_run})
 
 
-def page(  # noqa: PLR0913 - of what, and when
+def page(
     conn: Connection,
     asked: Asked,
     dag_id: str | None,

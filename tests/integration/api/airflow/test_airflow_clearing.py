@@ -119,7 +119,9 @@ def test_runs_of_another_version_have_the_newest_if_that_is_asked_for(
 
 
 @pytest.mark.usefixtures("days")
-def test_a_dry_run_clears_nothing_in_any_run(instances_api: TaskInstanceApi, engine: Engine) -> None:
+def test_a_dry_run_clears_nothing_in_any_run(
+    instances_api: TaskInstanceApi, engine: Engine
+) -> None:
     rehearsed = ClearTaskInstancesBody(start_date=seed.START)
 
     page = instances_api.post_clear_task_instances("etl", rehearsed)
@@ -154,7 +156,9 @@ def test_only_what_runs_is_cleared(instances_api: TaskInstanceApi, engine: Engin
 def test_a_refusal_says_what_to_do(
     instances_api: TaskInstanceApi, engine: Engine, options: dict[str, object], why: str
 ) -> None:
-    status, said = refusal(lambda: instances_api.post_clear_task_instances("etl", body("a", **options)))
+    status, said = refusal(
+        lambda: instances_api.post_clear_task_instances("etl", body("a", **options))
+    )
 
     assert (status, why in said) == (422, True)
     assert cleared(engine) == []
@@ -171,7 +175,10 @@ def test_as_many_as_are_cleared_at_a_time(
         assert "3 runs" in refusal(lambda: instances_api.post_clear_task_instances("etl", every))[1]
     with monkeypatch.context() as few:
         few.setattr(clear_between, "MOST_INSTANCES", 3)
-        assert "3 task inst" in refusal(lambda: instances_api.post_clear_task_instances("etl", every))[1]
+        assert (
+            "3 task inst"
+            in refusal(lambda: instances_api.post_clear_task_instances("etl", every))[1]
+        )
     assert cleared(engine) == []
 
 

@@ -122,37 +122,6 @@ def test_the_logins_may_read_what_is_of_no_run(client: TestClient, path: str) ->
     assert client.get(f"/api/v2/{path}").status_code == 200
 
 
-def test_the_login_that_reads_shows_connections_and_variables(
-    client: TestClient, tmp_path: Path
-) -> None:
-    (tmp_path / "home").mkdir(exist_ok=True)
-    make_keys_file(tmp_path / "home")
-    kinds = {
-        "variables": {"key": "v", "value": "x"},
-        "connections": {"connection_id": "v", "conn_type": "http"},
-    }
-
-    for path, body in kinds.items():
-        assert client.post(f"/api/v2/{path}", json=body).status_code == 201
-        assert client.get(f"/api/v2/{path}/v").status_code == 200
-        assert client.get(f"/api/v2/{path}").json()["total_entries"] == 1
-
-
-def test_no_login_that_changes_is_asked_for_connections_and_variables(api: Api) -> None:
-    found: list[str] = []
-
-    def noted(_conn: object, _cursor: object, statement: str, *_: object) -> None:
-        found.append(statement)
-
-    with api.client(api.token("ann")) as asking:
-        event.listen(api.engine, "before_cursor_execute", noted)
-        for path in ("variables", "connections", "variables/v", "connections/v"):
-            asking.get(f"/api/v2/{path}")
-        event.remove(api.engine, "before_cursor_execute", noted)
-
-    assert [each for each in found if "FROM secret" in each] == []
-
-
 @pytest.mark.usefixtures("ended")
 def test_the_login_that_changes_may_change_what_is_of_no_run(
     client: TestClient, tmp_path: Path

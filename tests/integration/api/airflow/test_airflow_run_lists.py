@@ -61,9 +61,7 @@ def test_a_long_list_of_runs_is_in_no_other_order(
 
 
 @pytest.mark.usefixtures("runs")
-def test_runs_are_filtered_by_how_long_they_took(
-    airflow_client: ApiClient, engine: Engine
-) -> None:
+def test_runs_are_filtered_by_how_long_they_took(airflow_client: ApiClient, engine: Engine) -> None:
     lasting(engine, 30, 10, 20)
     api = DagRunApi(airflow_client)
 
