@@ -30,8 +30,8 @@ def sorted_page(
     first = read(caller.page(MOST_ROWS))
     if first.following is not None:
         raise RequestError(
-            f"There are more than {MOST_ROWS:,} rows, or they are hard to find; only a shorter list "
-            f"is ordered by {by}. Filter it more narrowly, or leave order_by out."
+            f"There are more than {MOST_ROWS:,} rows, or they are hard to find; only a shorter "
+            f"list is ordered by {by}. Filter it more narrowly, or leave order_by out."
         )
     rows = list(first.rows)
     for key, descending in reversed(compared):

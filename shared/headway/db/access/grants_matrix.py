@@ -30,7 +30,8 @@ HIDDEN: Final[Mapping[str, Collection[str]]] = {
 }
 """What tells who may end what, and who may sign in: only who has to show a token may read tokens.
 
-And what is encrypted, which only who decrypts it may read.  Nobody reads the proofs of processes; only `headway_api` reads the hashes of accounts.
+And what is encrypted, which only who decrypts it may read.  Nobody reads the proofs of processes;
+only `headway_api` reads the hashes of accounts.
 """
 
 UNREAD: Final = frozenset({"api_idempotency", "api_login_limit", "api_login_link", "api_session"})

@@ -43,7 +43,7 @@ AskedSpan: TypeAlias = Annotated[TimeRange, Depends(_span)]
 
 
 @router.get("/spark/cost", response_model=Listed[SparkCost], responses={**errors(404), **STREAMED})
-def list_spark_cost(  # noqa: PLR0913 - the parameters of the request
+def list_spark_cost(  # noqa: PLR0913, PLR0917 - the parameters of the request
     caller: AnyCaller,
     request: Request,
     query: AnyList,
@@ -84,7 +84,7 @@ def within(asked: TimeRange, at: datetime) -> TimeRange:
     first = asked.start or end - USUAL
     if end - first > LONGEST:
         raise RequestError(
-            f"The costs of at most {LONGEST.days} days are summed up at a time; `from` and `to` are "
-            f"{(end - first).days} days apart. Ask for less, and add the sums up."
+            f"The costs of at most {LONGEST.days} days are summed up at a time; `from` and `to` "
+            f"are {(end - first).days} days apart. Ask for less, and add the sums up."
         )
     return TimeRange(first, end)
