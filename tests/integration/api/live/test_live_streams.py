@@ -242,19 +242,19 @@ def test_a_process_watches_at_most_so_many_topics(live: LiveApi) -> None:
 def test_a_process_keeps_at_most_so_much_of_topics(live: LiveApi) -> None:
     seed.running(live.api.engine, seed.dag())
     token = live.api.token("ann")
-    client = live.open(token, "home")
+    client = live.open(token, "dag:etl")
     client.next()
     kept = live.hub._kept()
     assert level(LIVE_BYTES) == kept
     live.hub._given = read(ApiSettings, live_bytes=kept + 1)
 
-    over = live.open(token, "dag:etl").next()
+    over = live.open(token, "pools").next()
 
     assert (over.name, over.data["reason"]) == ("bye", "full")
     live.hub._given = read(ApiSettings, live_bytes=kept)
-    status, body = live.refused(token, "dag:etl")
+    status, body = live.refused(token, "pools")
     assert (status, json.loads(body)["code"]) == (503, "too_many_topics")
-    assert live.open(token, "home").next().name == "snapshot"
+    assert live.open(token, "dag:etl").next().name == "snapshot"
     pause(live.api)
     live.hub.ring()
     assert client.next().name == "change"
