@@ -42,23 +42,7 @@ def serving(
     in the thread of the server if that ends before the block does.
     """
     with closing(_listen(given)) as listening:
-        config = uvicorn.Config(
-            app,
-            loop="asyncio",
-            http="h11",
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=bool(given.trusted_proxies),
-            forwarded_allow_ips=list(given.trusted_proxies),
-            limit_concurrency=MOST_AT_ONCE,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=max(1, round(given.drain_grace)),
-            h11_max_incomplete_event_size=65_536,
-        )
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(_configured(app, given))
         stopping = Event()
 
         def serve() -> None:
@@ -80,6 +64,25 @@ def serving(
             stopping.set()
             server.should_exit = True
             thread.join(given.drain_grace + 5)
+
+
+def _configured(app: ASGIApp, given: ApiSettings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(given.trusted_proxies),
+        forwarded_allow_ips=list(given.trusted_proxies),
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=max(1, round(given.drain_grace)),
+        h11_max_incomplete_event_size=65_536,
+    )
 
 
 def _listen(given: ApiSettings) -> socket.socket:
