@@ -7,13 +7,13 @@ from typing import Final, TypeAlias
 from sqlalchemy import Connection
 
 from headway.actions.change import Author, RunChange
-from headway.actions.dags.history import check_known
-from headway.actions.lookup import check_tasks, lock_run
+from headway.actions.lookup import check_tasks, current_dag, lock_run
 from headway.actions.runs.clear import clear_locked
 from headway.actions.runs.version_choice import OWN
 from headway.db.changes import run_changes, run_ranges
 from headway.db.changes.run_changes import LockedRun
 from headway.db.core import stored_versions
+from headway.db.reads import dag_views
 from headway.db.reads.pages.paging import TimeRange
 from headway.decide.changes.clear import Selection, scope
 from headway.decide.changes.intervene import Instance
@@ -56,7 +56,8 @@ def lock_runs(
     All locks are taken here, in the one order: `clear_runs` waits for none between two runs.
     RequestError when there are more runs, or more task instances, than are cleared at a time.
     """
-    check_known(conn, dag_id)
+    if dag_views.dag(conn, dag_id) is None:
+        current_dag(conn, dag_id)  # its error names the nearest DAGs
     runs = run_ranges.lock_between(conn, dag_id, (dates.start, dates.end), MOST_RUNS + 1)
     if len(runs) > MOST_RUNS:
         raise RequestError(
