@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -30,8 +30,9 @@ from headway_api.airflow.named import (
 from headway_api.airflow.states import task_states
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["Task Instance"])
+router = airflow_router("Task Instance")
 
 _ORDERS: Final = {"id": None}
 _ORDERS_OF_ONE_TASK: Final = {"map_index": None, "id": None}

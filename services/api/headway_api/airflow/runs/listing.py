@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -19,8 +19,9 @@ from headway_api.airflow.runs.models import ShownRuns
 from headway_api.airflow.states import run_states
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DagRun"])
+router = airflow_router("DagRun")
 
 _ORDERS: Final[Mapping[str, RunOrder]] = {
     "id": RunOrder.CREATED,
