@@ -81,7 +81,9 @@ class _Server:
     _uvicorn: "uvicorn.Server | None" = field(default=None)
 
     def load_now(self) -> None:
+        garbage.hardly_ever()
         self._uvicorn = _uvicorn(self.load(), self.given)
+        garbage.as_usual()
 
     def run(self) -> None:
         try:
@@ -105,9 +107,7 @@ class _Server:
 
     def _load_late(self) -> None:
         log.info("action=load")
-        garbage.hardly_ever()
         self.load_now()
-        garbage.as_usual()
 
 
 def _uvicorn(app: "ASGIApp", given: ApiSettings) -> "uvicorn.Server":
