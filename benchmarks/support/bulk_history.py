@@ -87,7 +87,8 @@ _CHECKPOINT: Final = text("CHECKPOINT")
 def add_history(engine: Engine, runs: int, dags: str = "%", *, vacuum: bool = True) -> None:
     """Enter so many finished runs of every DAG, with task instances and attempts.
 
-    `dags` is a pattern of LIKE, of the DAGs that have any.  Without `vacuum` the server vacuums when its settings say so.
+    `dags` is a pattern of LIKE, of the DAGs that have any.  Without `vacuum` the server vacuums
+    when its settings say so.
     """
     with engine.begin() as conn:
         _prepare(conn)
