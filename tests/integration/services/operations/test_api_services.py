@@ -165,8 +165,10 @@ def test_requests_are_counted_by_the_path_of_the_document(
 
     asked(port, token)
     asked(port, token, "/nowhere/17")
+    asked(port, token, "/api/v2/pools/default_pool")
 
     after = scrape(shown)
+    assert after[name, frozenset({"/api/v2/pools/{pool_name}", "2xx"})] == 1
     assert after[of_me] == before[of_me] + 1
     assert after[of_none] == before.get(of_none, 0.0) + 1
     assert "17" not in {label for _, labels in after for label in labels}
