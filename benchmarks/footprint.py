@@ -3,14 +3,18 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 from packaging.requirements import Requirement
@@ -23,6 +27,8 @@ from headway.db.core import engine as engines
 
 NAME = "footprint"
 REPEAT = 3
+API_MEGABYTES = 25
+HAS_API = find_spec("headway_api") is not None
 PYTHON_DAG = """
 from headway.sdk import DAG, task
 import pendulum
@@ -41,33 +47,59 @@ SPARK_DAG = PYTHON_DAG.replace("@task\n", "@task.pyspark\n").replace(
 def run() -> Iterator[Row]:
     """Measure each of the targets of a small footprint."""
     python = [_first_run(PYTHON_DAG) for _ in turns(REPEAT)]
-    yield Row.at_most(NAME, "start to first Python run", [seconds for seconds, _ in python], "s", 3)
-    yield Row.at_most(NAME, "idle memory (PSS), no Spark", [mb for _, mb in python], "MB", 250)
+    seconds, idle, asked = zip(*python, strict=True)
+    yield Row.at_most(NAME, "start to first Python run", seconds, "s", 3)
+    most = 250 + (API_MEGABYTES if HAS_API else 0)
+    yield Row.at_most(NAME, "idle memory (PSS), no Spark", idle, "MB", most)
+    if HAS_API:
+        yield Row.of(NAME, "idle memory (PSS), no Spark", "after a request to the API", asked, "MB")
     spark = [_first_run(SPARK_DAG)[0] for _ in turns(REPEAT)]
     yield Row.at_most(NAME, "start to first Spark result", spark, "s", 12)
     count = len(_distributions("headway", set()))
     yield Row.at_most(NAME, "distributions without Spark", [count], "packages", 40)
 
 
-def _first_run(source: str) -> tuple[float, float]:
-    """Return the seconds from an empty home to the first successful run, and the memory then."""
-    started = time.perf_counter()
-    with standalone(source) as (_, url):
+def _first_run(source: str) -> tuple[float, float, float]:
+    """Return the seconds from an empty home to the first successful run, and the memory then.
+
+    The last is the memory after a request to the API, if there is one.
+    """
+    started, port = time.perf_counter(), _free_port()
+    with standalone(source, {"HEADWAY_API_PORT": str(port)} if HAS_API else {}) as (_, url):
         _wait_for_success(url)
         seconds = time.perf_counter() - started
         time.sleep(3)  # let it come to rest
-        return seconds, _memory()
+        idle = _memory()
+        if HAS_API:
+            _ask(port)
+            time.sleep(3)
+        return seconds, idle, _memory()
+
+
+def _free_port() -> int:
+    with socket.socket() as some:
+        some.bind(("127.0.0.1", 0))
+        return int(some.getsockname()[1])
+
+
+def _ask(port: int) -> None:
+    """Have the API answer something, also if only that nobody has signed in."""
+    with closing(HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("GET", "/auth/me")
+        connection.getresponse().read()
 
 
 @contextmanager
-def standalone(source: str) -> Iterator[tuple[Path, str]]:
+def standalone(
+    source: str, given: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[tuple[Path, str]]:
     with tempfile.TemporaryDirectory() as folder:
         home, files = Path(folder, "home"), Path(folder, "dags")
         files.mkdir()
         (files / "first.py").write_text(source)
         process = subprocess.Popen(
             [sys.executable, "-m", "headway.cli", "standalone", "--dags", str(files)],
-            env={**os.environ, "HEADWAY_HOME": str(home)},
+            env={**os.environ, **given, "HEADWAY_HOME": str(home)},
             stdout=subprocess.DEVNULL,
         )
         try:

@@ -18,6 +18,7 @@ _HISTORY_RUNS: Final = text("""
       FROM dag
      CROSS JOIN generate_series(1, :runs) AS number
      CROSS JOIN LATERAL (SELECT timestamptz '1990-01-01Z' + number * interval '1 hour' AS at) AS it
+     WHERE dag.dag_id LIKE :dags
 """)
 
 _HISTORY_TASKS: Final = text("""
@@ -83,14 +84,15 @@ _VACUUM: Final = text("VACUUM (ANALYZE)")
 _CHECKPOINT: Final = text("CHECKPOINT")
 
 
-def add_history(engine: Engine, runs: int, *, vacuum: bool = True) -> None:
+def add_history(engine: Engine, runs: int, dags: str = "%", *, vacuum: bool = True) -> None:
     """Enter so many finished runs of every DAG, with task instances and attempts.
 
-    Without `vacuum` the server vacuums when its settings say so.
+    `dags` is a pattern of LIKE, of the DAGs that have any.  Without `vacuum` the server vacuums
+    when its settings say so.
     """
     with engine.begin() as conn:
         _prepare(conn)
-        conn.execute(_HISTORY_RUNS, {"runs": runs})
+        conn.execute(_HISTORY_RUNS, {"runs": runs, "dags": dags})
         conn.execute(_HISTORY_TASKS)
         conn.execute(_HISTORY_ATTEMPTS)
     if vacuum:

@@ -14,12 +14,13 @@ from headway.metrics.api import LIVE_BYTES, LIVE_TOPICS
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.oidc import OidcSettings
-from headway_api.airflow.router import router as airflow_router
+from headway_api.airflow import router as airflow_routes
 from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
 from headway_api.http.measured import measured
+from headway_api.http.routers import add_routes
 from headway_api.live import routes as live_routes
 from headway_api.live.hub import LiveHub
 from headway_api.native import routes as native_routes
@@ -55,12 +56,10 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     )
     app.state.database, app.state.settings, app.state.live = database, given, live
     errors.install(app)
-    app.include_router(auth_routes.router)
-    app.include_router(airflow_router)
+    add_routes(app, auth_routes.router, *airflow_routes.ROUTERS)
     if oidc is not None and oidc.issuer is not None:
         _add_oidc(app, oidc)
-    app.include_router(native_routes.router)
-    app.include_router(live_routes.router)
+    add_routes(app, *native_routes.ROUTERS, live_routes.router)
     return app
 
 
@@ -75,7 +74,7 @@ def _add_oidc(app: FastAPI, given: OidcSettings) -> None:
             "install headway[api,oidc]."
         ) from error
     app.state.oidc = OidcProvider(given, SystemClock())
-    app.include_router(routes.router)
+    add_routes(app, routes.router)
 
 
 def guarded(app: FastAPI, given: ApiSettings) -> ASGIApp:

@@ -3,7 +3,7 @@
 import logging
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Engine
 
@@ -20,10 +20,13 @@ from headway.runtime.settings import configuration
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.database import DatabaseSettings
 from headway.runtime.settings.oidc import OidcSettings
-from headway_api.app import build, guarded
 from headway_api.auth.database import ApiDatabase, reading
 from headway_api.http.server import serving
-from headway_api.live.hub import LiveHub
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from headway_api.live.hub import LiveHub
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +39,7 @@ EXPIRY_EVERY: Final = 60.0
 
 def run(database: str) -> int:
     """Serve the API of the installation at that database's URL; return the exit status."""
-    given = configuration.read(ApiSettings)
+    given, oidc = configuration.read(ApiSettings), configuration.read(OidcSettings)
     bell, clock = service.stop_on_signals(), DatabaseClock(SystemClock())
     with registration.registered(
         "api",
@@ -47,25 +50,42 @@ def run(database: str) -> int:
     ) as process:
         process.show_skew(clock)
         state = ApiDatabase(reading(_reading_url(database), given), process.engine)
-        app = build(state, given, configuration.read(OidcSettings))
-        live: LiveHub = app.state.live
-        process.listen(dict.fromkeys((notices.SCHEDULER, notices.WORKER, notices.STOP), live.ring))
-        job = ApiJob(process, clock, given.heartbeat_interval)
-
-        def fail() -> None:
-            job.failed = True
-            bell.ring()
-
+        loaded = LoadedApi(process, state, given, oidc)
         # Streams end before the server waits for its requests to end.
-        with serving(guarded(app, given), given, fail), closing(live):
+        with serving(loaded.load, given, bell), closing(loaded):
+            job = ApiJob(process, clock, given.heartbeat_interval)
             pace = Pace(idle=given.heartbeat_interval, first=given.heartbeat_interval)
             moved = process.health.moved
             Loop("api", job.step, SystemClock(), is_transient, pace, bell, moved=moved).run()
     return 0
 
 
-class ServerFailedError(Exception):
-    """The thread that answers requests has ended by itself; the log says by what."""
+@dataclass(slots=True)
+class LoadedApi:
+    """The application of a process, once it is loaded."""
+
+    process: Registered
+    database: ApiDatabase
+    given: ApiSettings
+    oidc: OidcSettings
+    _live: "LiveHub | None" = field(default=None)
+
+    def load(self) -> "ASGIApp":
+        """Return the application; what watches is told of notices from now on."""
+        # Here and not above: an API that nobody asks would hold all of that in its memory.
+        from headway_api.app import build, guarded
+
+        app = build(self.database, self.given, self.oidc)
+        live: LiveHub = app.state.live
+        self._live = live
+        rings = dict.fromkeys((notices.SCHEDULER, notices.WORKER, notices.STOP), live.ring)
+        self.process.listen(rings)
+        return guarded(app, self.given)
+
+    def close(self) -> None:
+        """End all streams."""
+        if self._live is not None:
+            self._live.close()
 
 
 @dataclass(slots=True)
@@ -75,18 +95,10 @@ class ApiJob:
     process: Registered
     clock: DatabaseClock
     interval: float
-    failed: bool = False
-    """Whether requests are answered no more."""
-
     _cleaned_at: float | None = field(default=None)
 
     def step(self) -> Found:
-        """Say that this process lives; delete what has expired, once a minute.
-
-        ServerFailedError when requests are answered no more: the process ends, to be restarted.
-        """
-        if self.failed:
-            raise ServerFailedError
+        """Say that this process lives; delete what has expired, once a minute."""
         engine: Engine = self.process.engine
         own: Clock = self.clock.own
         before = own.now()

@@ -105,7 +105,7 @@ def admin(api: Api) -> Iterator[TestClient]:
 @pytest.fixture
 def airflow(api: Api) -> Iterator[Airflow]:
     with ExitStack() as closing:
-        port = closing.enter_context(serving(guarded(api.app, api.settings), api.settings))
+        port = closing.enter_context(serving(lambda: guarded(api.app, api.settings), api.settings))
         yield Airflow(api, f"http://127.0.0.1:{port}", closing)
 
 

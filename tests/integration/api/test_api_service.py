@@ -10,7 +10,8 @@ from headway.runtime.daemon import service
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.loop import Found
 from headway_api import command
-from headway_api.command import ApiJob, ServerFailedError
+from headway_api.command import ApiJob
+from headway_api.http.server import ServerFailedError
 
 
 def test_the_process_ends_by_an_error_when_its_server_has_ended(

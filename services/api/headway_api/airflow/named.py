@@ -28,11 +28,11 @@ Number: TypeAlias = Annotated[int, Field(ge=-1, le=2**31 - 1)]
 """A number of a version, an attempt or a map index that is filtered by: one that is stored."""
 
 
-def _whole(dag_id: DagId, dag_run_id: RunId, task_id: TaskId) -> InstanceName:
+async def _whole(dag_id: DagId, dag_run_id: RunId, task_id: TaskId) -> InstanceName:
     return InstanceName(dag_id, dag_run_id, task_id)
 
 
-def _indexed(
+async def _indexed(
     dag_id: DagId, dag_run_id: RunId, task_id: TaskId, map_index: MapIndex
 ) -> InstanceName:
     return InstanceName(dag_id, dag_run_id, task_id, map_index)

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
-from fastapi import APIRouter
-
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.refusals import NotInHeadwayError
+from headway_api.http.routers import airflow_router
 
 _ASSETS: Final = (
     "Headway has no assets: a DAG runs by its schedule, by a trigger, or in a backfill."
@@ -141,7 +140,7 @@ REFUSED: Final[tuple[RefusedOperation, ...]] = (
 )
 """Every operation of Airflow's client that is not among the paths of the OpenAPI document."""
 
-router = APIRouter(include_in_schema=False)
+router = airflow_router("refused")
 
 
 def _refusal(why: str) -> Callable[..., NoReturn]:
@@ -153,4 +152,10 @@ def _refusal(why: str) -> Callable[..., NoReturn]:
 
 
 for _it in REFUSED:
-    router.add_api_route(_it.path, _refusal(_it.why), methods=[_it.method], response_model=None)
+    router.add_api_route(
+        _it.path,
+        _refusal(_it.why),
+        methods=[_it.method],
+        response_model=None,
+        include_in_schema=False,
+    )

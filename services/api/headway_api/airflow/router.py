@@ -1,6 +1,6 @@
 """All routes of Airflow's REST API v2."""
 
-from fastapi import APIRouter
+from typing import Final
 
 from headway_api.airflow import refused
 from headway_api.airflow.backfills import routes as backfills
@@ -24,16 +24,16 @@ from headway_api.airflow.runs import listing as run_listing
 from headway_api.airflow.runs import triggering, waiting
 from headway_api.airflow.secrets import connections, variables
 from headway_api.airflow.tasks import routes as task_routes
-from headway_api.http.documented import USUAL
 
-router = APIRouter(prefix="/api/v2", responses=USUAL)
 # Refusals come first: another path might take a word of theirs for a name.
-for _each in (
-    refused,
-    *(dag_listing, dag_details, dag_changes),
-    *(run_listing, triggering, waiting, run_changes),
-    *(task_routes, instance_listing, instance_details, dependencies, marking, clearing),
-    *(logs, xcoms, event_logs, dag_versions, dag_sources, dag_stats, file_problems),
-    *(health, jobs, pools, variables, connections, backfills),
-):
-    router.include_router(_each.router)
+ROUTERS: Final = [
+    each.router
+    for each in (
+        refused,
+        *(dag_listing, dag_details, dag_changes),
+        *(run_listing, triggering, waiting, run_changes),
+        *(task_routes, instance_listing, instance_details, dependencies, marking, clearing),
+        *(logs, xcoms, event_logs, dag_versions, dag_sources, dag_stats, file_problems),
+        *(health, jobs, pools, variables, connections, backfills),
+    )
+]

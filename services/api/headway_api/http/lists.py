@@ -59,7 +59,7 @@ class ListQuery:
     form: ListFormat | None
 
 
-def list_query(
+async def list_query(  # async, so that it needs no thread
     limit: Annotated[
         int | None,
         Query(

@@ -57,7 +57,7 @@ class RequestMeter:
             await self.app(scope, receive, send_counted)
         finally:
             self._running[answer.kind] -= 1
-            route = getattr(scope.get("route"), "path", NOWHERE)
+            route = getattr(scope.get("route"), "path_format", NOWHERE)
             REQUESTS.inc(route, f"{answer.status // 100}xx")
             if answer.kind == "requests":
                 REQUEST_SECONDS.observe(self.clock.monotonic() - begun, route)

@@ -1,17 +1,22 @@
 """uvicorn in a thread of this process: it begins, and ends in good order."""
 
 import logging
+import select
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from threading import Event, Thread
-from typing import Final
-
-import uvicorn
-from starlette.types import ASGIApp
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headway.domain.errors import SettingsError
+from headway.runtime.daemon.bell import Bell
+from headway.runtime.processes import garbage
 from headway.runtime.settings.api import ApiSettings
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
 
 log = logging.getLogger(__name__)
 
@@ -28,42 +33,115 @@ SLOW_CLIENT: Final = 30.0
 """Seconds after which a client that takes nothing of what waits for it is cut off."""
 
 
-def _nothing() -> None:
-    """Do nothing."""
+Load: TypeAlias = "Callable[[], ASGIApp]"
+"""Makes the application; what that imports is most of what the process has in memory."""
+
+
+class ServerFailedError(Exception):
+    """The thread that answers requests has ended by itself; the log says by what."""
 
 
 @contextmanager
-def serving(
-    app: ASGIApp, given: ApiSettings, on_failure: Callable[[], None] = _nothing
-) -> Iterator[int]:
+def serving(load: Load, given: ApiSettings, bell: Bell | None = None) -> Iterator[int]:
     """Serve the application for as long as the block lasts; yield the port.
 
-    At its end, requests that are being answered get `drain_grace` seconds.  `on_failure` is called
-    in the thread of the server if that ends before the block does.
+    It is loaded at once, or when the first client connects if the settings say so.  If loading
+    fails then, or the server ends by itself, the bell is stopped, and the end of the block raises
+    the error.
+
+    At the end, requests that are being answered get `drain_grace` seconds.
     """
-    with closing(_listen(given)) as listening:
-        server = uvicorn.Server(_configured(app, given))
-        stopping = Event()
-
-        def serve() -> None:
-            try:
-                with suppress(SystemExit):  # so it ends when the application cannot begin
-                    server.run([listening])
-            finally:
-                if not stopping.is_set():
-                    log.error("action=serve the server has ended by itself")
-                    on_failure()
-
-        thread = Thread(target=serve, name="api", daemon=True)
+    waking, awaited = socket.socketpair()
+    with closing(_listen(given)) as listening, closing(awaited), closing(waking):
+        server = _Server(load, given, listening, awaited, bell or Bell())
+        if not given.load_at_first_request:
+            server.load_now()
+        thread = Thread(target=server.run, name="api", daemon=True)
         thread.start()
         port = int(listening.getsockname()[1])
         log.info("action=listen host=%s port=%d", given.host, port)
         try:
             yield port
         finally:
-            stopping.set()
-            server.should_exit = True
+            server.end()
+            waking.close()
             thread.join(given.drain_grace + 5)
+        if server.error is not None:
+            raise server.error
+
+
+@dataclass(slots=True)
+class _Server:
+    """Loads the application, and answers until it is told to end."""
+
+    load: Load
+    given: ApiSettings
+    listening: socket.socket
+    ended: socket.socket
+    """Readable when the server is to end."""
+
+    bell: Bell
+    error: Exception | None = None
+    _is_ended: bool = False
+    _uvicorn: "uvicorn.Server | None" = field(default=None)
+
+    def load_now(self) -> None:
+        garbage.hardly_ever()
+        self._uvicorn = _uvicorn(self.load(), self.given)
+        garbage.as_usual()
+
+    def run(self) -> None:
+        try:
+            if self._uvicorn is None and self._is_wanted():
+                self._load_late()
+            if self._uvicorn is not None and not self._is_ended:
+                self._answer(self._uvicorn)
+        except Exception as error:  # noqa: BLE001 - the thread that waits for this one raises it
+            self.error = error
+            self.bell.stop()
+
+    def _answer(self, uvicorn: "uvicorn.Server") -> None:
+        with suppress(SystemExit):  # so it ends when the application cannot begin
+            uvicorn.run([self.listening])
+        if not self._is_ended:
+            log.error("action=serve the server has ended by itself")
+            raise ServerFailedError
+
+    def end(self) -> None:
+        self._is_ended = True
+        if self._uvicorn is not None:
+            self._uvicorn.should_exit = True
+
+    def _is_wanted(self) -> bool:
+        """Wait for a client; tell whether one connected before the end."""
+        ready, _, _ = select.select([self.listening, self.ended], [], [])
+        return self.ended not in ready
+
+    def _load_late(self) -> None:
+        log.info("action=load")
+        self.load_now()
+
+
+def _uvicorn(app: "ASGIApp", given: ApiSettings) -> "uvicorn.Server":
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(given.trusted_proxies),
+        forwarded_allow_ips=list(given.trusted_proxies),
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=max(1, round(given.drain_grace)),
+        h11_max_incomplete_event_size=65_536,
+    )
+    return uvicorn.Server(config)
 
 
 def _configured(app: ASGIApp, given: ApiSettings) -> uvicorn.Config:

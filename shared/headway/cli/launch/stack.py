@@ -34,6 +34,7 @@ PATIENCE = 15.0
 """Seconds in which services must end when they are told to."""
 
 LAPTOP: Final[Mapping[type[Settings], Mapping[str, object]]] = {
+    ApiSettings: {"load_at_first_request": True},
     ParserSettings: {},
     SchedulerSettings: {"lease_grace": 1, "scheduler_health_check_threshold": 10},
     WorkerSettings: {"drain_grace": 0, "kill_grace": 2, "lease_duration": 15},

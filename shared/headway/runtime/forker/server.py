@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from headway.runtime.forker.records import ForkerError
+from headway.runtime.processes import heap
 from headway.runtime.processes.frames import Frame, receive_message
 from headway.runtime.processes.tree import Wakeup, reap
 
@@ -39,6 +40,7 @@ def import_all(modules: Iterable[str], flush: Callable[[], None] = lambda: None)
         )
     flush()
     gc.collect()
+    heap.fill()  # what forks make goes to pages of their own
     gc.freeze()  # what is there now stays shared with all forks
 
 

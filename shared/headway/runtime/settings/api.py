@@ -66,6 +66,12 @@ class ApiSettings(Settings):
         ge=1,
         description="Bytes that one process keeps of the topics of live streams (256 MiB).",
     )
+    load_at_first_request: bool = Field(
+        False,
+        description="Load the application when the first client connects, and not before: that "
+        "client waits about a second, and an API that nobody uses needs little memory. "
+        "`headway standalone` does so by default.",
+    )
     drain_grace: float = Field(
         10.0,
         ge=0,

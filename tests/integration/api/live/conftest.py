@@ -54,7 +54,7 @@ def on_a_port(api: Api) -> Iterator[LiveApi]:
     """Serve that API as its service does, for as long as the block lasts."""
     hub: LiveHub = api.app.state.live
     with ExitStack() as ending:
-        port = ending.enter_context(serving(guarded(api.app, api.settings), api.settings))
+        port = ending.enter_context(serving(lambda: guarded(api.app, api.settings), api.settings))
         ending.enter_context(closing(hub))
         yield LiveApi(api, port, hub, ending)
 

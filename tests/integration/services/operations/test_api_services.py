@@ -14,6 +14,7 @@ from sqlalchemy.engine import make_url
 from headway.actions.accounts import change, tokens
 from headway.actions.accounts.tokens import TokenRequest
 from headway.actions.change import Author
+from headway.cli.screen.errors import ExitStatus
 from headway.db.reads import process_views
 from headway.domain.accounts import Account, AccountRole
 from headway.testing.database.relay import relay
@@ -49,7 +50,7 @@ def asked(port: int, token: str, path: str = "/auth/me") -> tuple[int, dict[str,
         )
     except HTTPError as error:
         answer = error
-    except URLError:
+    except (URLError, ConnectionError):
         return 0, {}
     with answer:
         return answer.status, json.load(answer)
@@ -104,6 +105,52 @@ def test_an_api_that_is_told_to_stop_leaves(cluster: ServiceCluster, token: str)
         assert process_views.processes(conn, "api") == []
 
 
+LATE = {"HEADWAY_API_LOAD_AT_FIRST_REQUEST": "yes"}
+
+
+def test_an_api_that_loads_late_does_so_for_its_first_client(
+    cluster: ServiceCluster, token: str
+) -> None:
+    port = free_port()
+    member = cluster.start("api", 1, {"HEADWAY_API_PORT": str(port), **LATE})
+    until(lambda: "action=listen" in member.logged(), "an API that listens")
+    assert "action=load" not in member.logged()
+
+    assert asked(port, token)[0] == 200
+
+    assert member.logged().count("action=load") == 1
+    assert asked(port, token)[0] == 200
+    assert cluster.end(member, SIGTERM) == 0
+    assert member.logged().count("action=load") == 1
+
+
+def test_an_api_that_nobody_has_asked_leaves_without_loading(cluster: ServiceCluster) -> None:
+    member = cluster.start("api", 1, {"HEADWAY_API_PORT": "0", **LATE})
+    until(lambda: "action=listen" in member.logged(), "an API that listens")
+
+    assert cluster.end(member, SIGTERM) == 0
+
+    assert "action=load" not in member.logged()
+    with cluster.engine.connect() as conn:
+        assert process_views.processes(conn, "api") == []
+
+
+def test_an_api_that_cannot_be_loaded_late_ends(
+    cluster: ServiceCluster, token: str, tmp_path: Path
+) -> None:
+    (tmp_path / "authlib.py").write_text("raise ModuleNotFoundError('authlib')\n")
+    port = free_port()
+    oidc = {"HEADWAY_OIDC_ISSUER": "https://id.example", "HEADWAY_OIDC_CLIENT_ID": "headway"}
+    given = {"HEADWAY_API_PORT": str(port), "PYTHONPATH": str(tmp_path), **oidc, **LATE}
+    member = cluster.start("api", 1, given)
+    until(lambda: "action=listen" in member.logged(), "an API that listens")
+
+    assert asked(port, token)[0] == 0
+
+    assert cluster.dismiss(member) == ExitStatus.USAGE
+    assert "install headway[api,oidc]" in member.logged()
+
+
 def test_requests_are_counted_by_the_path_of_the_document(
     cluster: ServiceCluster, token: str
 ) -> None:
@@ -118,8 +165,10 @@ def test_requests_are_counted_by_the_path_of_the_document(
 
     asked(port, token)
     asked(port, token, "/nowhere/17")
+    asked(port, token, "/api/v2/pools/default_pool")
 
     after = scrape(shown)
+    assert after[name, frozenset({"/api/v2/pools/{pool_name}", "2xx"})] == 1
     assert after[of_me] == before[of_me] + 1
     assert after[of_none] == before.get(of_none, 0.0) + 1
     assert "17" not in {label for _, labels in after for label in labels}

@@ -3,14 +3,15 @@
 import socket
 from collections.abc import Iterator
 from contextlib import closing
-from threading import Event
 
 import pytest
 from starlette.types import Receive, Scope, Send
 
+from headway.runtime.daemon.bell import Bell
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
 from headway_api.http import server
+from headway_api.http.server import ServerFailedError
 
 
 @pytest.fixture
@@ -59,17 +60,20 @@ async def idle(scope: Scope, receive: Receive, send: Send) -> None:
             return
 
 
-def test_a_server_that_ends_by_itself_says_so() -> None:
-    ended = Event()
+def test_a_server_that_ends_by_itself_ends_its_process_with_an_error() -> None:
+    bell = Bell()
 
-    with server.serving(failing, read(ApiSettings, port=0), ended.set):
-        assert ended.wait(30)
+    with (
+        pytest.raises(ServerFailedError),
+        server.serving(lambda: failing, read(ApiSettings, port=0), bell),
+    ):
+        assert bell.stopped.wait(30)
 
 
 def test_a_server_that_is_told_to_end_has_not_failed() -> None:
-    ended = Event()
+    bell = Bell()
 
-    with server.serving(idle, read(ApiSettings, port=0), ended.set) as port:
+    with server.serving(lambda: idle, read(ApiSettings, port=0), bell) as port:
         socket.create_connection(("127.0.0.1", port)).close()
 
-    assert not ended.is_set()
+    assert not bell.stopped.is_set()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -29,8 +29,9 @@ from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(prefix="/backfills", tags=["backfills"])
+router = airflow_router("backfills", "/backfills")
 
 BackfillId = Annotated[int, Path(ge=0, le=2**63 - 1)]
 

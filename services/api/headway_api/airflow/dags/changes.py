@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
@@ -22,8 +22,9 @@ from headway_api.airflow.named import DagId, dag_of
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DAG"])
+router = airflow_router("DAG")
 
 
 class DagPatchQuery(BaseModel):

@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from fastapi import APIRouter
 from sqlalchemy import Connection
 
 from headway.actions.lookup import current_dag
@@ -17,8 +16,9 @@ from headway_api.airflow.named import DagId, dag_of
 from headway_api.airflow.versions_shown import ShownVersion
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DAG"])
+router = airflow_router("DAG")
 
 
 class ShownDagDetails(ShownDag):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -19,8 +19,9 @@ from headway_api.airflow.filters import like
 from headway_api.airflow.listing import CursorQuery, OffsetQuery
 from headway_api.airflow.states import run_states
 from headway_api.auth.caller import AnyCaller
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DAG"])
+router = airflow_router("DAG")
 
 _ORDERS: Final[Mapping[str, DagOrder]] = {
     "dag_id": DagOrder.ID,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import Header, Query, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 from starlette.responses import PlainTextResponse
@@ -15,8 +15,9 @@ from headway_api.airflow.accepted import JSON, TEXT, preferred
 from headway_api.airflow.named import DagId, dag_of
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["versions"])
+router = airflow_router("versions")
 
 _TEXT: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {TEXT: {"schema": {"type": "string"}}}}

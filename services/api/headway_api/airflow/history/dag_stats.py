@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -11,8 +11,9 @@ from headway.db.reads.pages.dag_pages import DagStats
 from headway.db.reads.pages.paging import MOST_ROWS
 from headway.domain.states import RunState
 from headway_api.auth.caller import AnyCaller
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["dags"])
+router = airflow_router("dags")
 
 
 class StateCount(BaseModel):

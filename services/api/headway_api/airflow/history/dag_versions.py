@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
@@ -16,8 +16,9 @@ from headway_api.airflow.short_lists import short
 from headway_api.airflow.versions_shown import ShownVersion
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(prefix="/dags/{dag_id}", tags=["versions"])
+router = airflow_router("versions", "/dags/{dag_id}")
 
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1)]
 _ORDERS: Final = dict.fromkeys(("id", "version_number"))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final, Self
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
@@ -18,8 +18,9 @@ from headway_api.airflow.listing import OffsetQuery, shown
 from headway_api.airflow.ordering import known, ordering
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["journal"])
+router = airflow_router("journal")
 
 _ORDERS: Final = dict.fromkeys(("id", "event_log_id", "when", "dttm"))
 

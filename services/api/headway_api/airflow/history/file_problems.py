@@ -5,7 +5,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Annotated, Final, Literal, Self
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
@@ -19,8 +19,9 @@ from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["files"])
+router = airflow_router("files")
 
 VARYING: Final = "runtime varying value"
 _ORDERS: Final = dict.fromkeys(("filename", "bundle_name", "id", "import_error_id"))

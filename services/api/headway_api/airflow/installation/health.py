@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -17,8 +17,9 @@ from headway.db.reads.process_views import ProcessView
 from headway.runtime.settings import configuration
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.database import ApiDatabase
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["installation"])
+router = airflow_router("installation")
 
 Status: TypeAlias = Literal["healthy", "unhealthy"]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
@@ -17,8 +17,9 @@ from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.refusals import RoleError
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["installation"])
+router = airflow_router("installation")
 
 JobState: TypeAlias = Literal["running", "ended"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -27,8 +27,9 @@ from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["pools"])
+router = airflow_router("pools")
 
 PoolName = Annotated[str, Path(max_length=256)]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Connection
 
@@ -26,8 +26,9 @@ from headway_api.airflow.named import DagId
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["Task Instance"])
+router = airflow_router("Task Instance")
 
 Index = Annotated[int, Field(ge=0, le=2**31 - 1)]
 

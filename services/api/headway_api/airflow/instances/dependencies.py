@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -18,11 +18,10 @@ from headway_api.airflow.instances.details import IndexQuery
 from headway_api.airflow.named import PathOfInstance, PathOfTask, run_named
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(
-    prefix="/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}",
-    tags=["Task Instance"],
-    responses=errors(404),
+router = airflow_router(
+    "Task Instance", "/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}", errors(404)
 )
 
 _HOLDS_NOTHING: Final = frozenset({Reason.RUNNING, Reason.STOPPING, Reason.ENDED})

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
@@ -17,11 +17,10 @@ from headway_api.airflow.instances.models import ShownAttempt, ShownAttempts, Sh
 from headway_api.airflow.named import PathOfInstance, PathOfTask, run_named
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(
-    prefix="/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}",
-    tags=["Task Instance"],
-    responses=errors(404),
+router = airflow_router(
+    "Task Instance", "/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}", errors(404)
 )
 
 TryNumber = Annotated[int, Path(ge=0, le=2**31 - 1)]

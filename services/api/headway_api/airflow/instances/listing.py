@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -32,8 +32,9 @@ from headway_api.airflow.sorted_lists import SortKeys, sorted_page
 from headway_api.airflow.states import state_of, task_states
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["Task Instance"])
+router = airflow_router("Task Instance")
 
 _KEYS: Final[SortKeys[ListedTask]] = {
     "id": lambda it: it.id,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
@@ -21,11 +21,10 @@ from headway_api.airflow.named import PathOfInstance, PathOfTask
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(
-    prefix="/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}",
-    tags=["Task Instance"],
-    responses=errors(404, 409),
+router = airflow_router(
+    "Task Instance", "/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}", errors(404, 409)
 )
 
 

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import Header, Path, Query, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 from starlette.responses import StreamingResponse
@@ -42,10 +42,9 @@ from headway_api.airflow.results.log_pieces import (
 from headway_api.airflow.results.worker_logs import WorkerLogs
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(
-    prefix="/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}", tags=["logs"]
-)
+router = airflow_router("logs", "/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}")
 
 _OTHERS: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {kind: {"schema": {"type": "string"}} for kind in (LINES, TEXT)}}

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
@@ -17,10 +17,9 @@ from headway_api.airflow.named import DagId, RunId, TaskId, check_named, or_all
 from headway_api.airflow.ordering import known, ordering
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(
-    prefix="/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}", tags=["XComs"]
-)
+router = airflow_router("XComs", "/dags/{dag_id}/dagRuns/{dag_run_id}/taskInstances/{task_id}")
 
 _ORDERS: Final = dict.fromkeys(("run_after", "timestamp"))
 

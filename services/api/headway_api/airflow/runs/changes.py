@@ -4,7 +4,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
@@ -22,8 +22,9 @@ from headway_api.airflow.runs.models import RehearsedClear, ShownRun
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DagRun"])
+router = airflow_router("DagRun")
 
 Note = Annotated[str, Field(max_length=1000, description="The reason that the journal tells.")]
 

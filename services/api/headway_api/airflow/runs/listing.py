@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -22,8 +22,9 @@ from headway_api.airflow.sorted_lists import SortKeys, sorted_page
 from headway_api.airflow.states import run_states
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DagRun"])
+router = airflow_router("DagRun")
 
 _ORDERS: Final[Mapping[str, RunOrder]] = {
     "id": RunOrder.CREATED,

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from sqlalchemy import Connection
 
@@ -20,8 +20,9 @@ from headway_api.airflow.runs.models import ShownRun
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DagRun"])
+router = airflow_router("DagRun")
 
 
 class TriggerBody(BaseModel):

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
 import anyio
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
@@ -25,8 +25,9 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.caller import caller as caller_of
 from headway_api.http.documented import errors
 from headway_api.http.preferences import preferred_wait
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["DagRun"])
+router = airflow_router("DagRun")
 
 LONGEST_WAIT: Final = 60.0
 """Seconds for which a request with `Prefer: wait` is held at most."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import Field
 from sqlalchemy import Connection as Transaction
 
@@ -25,8 +25,9 @@ from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["connections"])
+router = airflow_router("connections")
 
 KIND: Final = SecretKind.CONNECTION
 Id = Annotated[str, Path(max_length=250)]

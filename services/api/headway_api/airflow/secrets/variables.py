@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Annotated, Any, Final, Self
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
@@ -22,8 +22,9 @@ from headway_api.airflow.short_lists import short
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["variables"])
+router = airflow_router("variables")
 
 KIND: Final = SecretKind.VARIABLE
 Key = Annotated[str, Path(max_length=250)]

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection
 
@@ -15,8 +15,9 @@ from headway_api.airflow.named import DagId, TaskId, dag_of
 from headway_api.airflow.tasks.models import ShownTask, ShownTasks
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import airflow_router
 
-router = APIRouter(tags=["Task"])
+router = airflow_router("Task")
 
 
 class TaskOrderQuery(BaseModel):

@@ -5,7 +5,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Annotated, Final
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -21,8 +21,9 @@ from headway.domain.states import RunState
 from headway.timetables.wall_clock.zones import find_zone
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["DAGs"])
+router = native_router("DAGs")
 
 MOST_DAYS: Final = 1_100
 MOST_PLANNED: Final = 2_000

@@ -1,6 +1,6 @@
 """What is different between two versions of a DAG."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -11,9 +11,10 @@ from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.caching import tagged
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.dags.versions import VersionNumber
 
-router = APIRouter(tags=["DAGs"])
+router = native_router("DAGs")
 
 
 class VersionDifference(BaseModel):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 from sqlalchemy import Connection
 from starlette.responses import StreamingResponse
 
@@ -16,9 +16,10 @@ from headway.domain.errors import VersionNotFoundError
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.caching import IMMUTABLE, REVALIDATED, is_known, not_modified
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.dags.versions import VersionNumber
 
-router = APIRouter(tags=["DAGs"])
+router = native_router("DAGs")
 
 PIECE: Final = 1 << 20
 """Bytes of a file that are read at a time."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -18,8 +18,9 @@ from headway.domain.states import RunState, RunType, TaskState
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.caching import tagged
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["DAGs"])
+router = native_router("DAGs")
 
 MEDIA_TYPE: Final = "application/vnd.headway.grid"
 _LENGTH_BYTES: Final = 4

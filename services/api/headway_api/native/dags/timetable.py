@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import AwareDatetime, BaseModel
 from sqlalchemy import Connection
 
@@ -13,8 +13,9 @@ from headway.domain.accounts import Permission
 from headway.domain.errors import RequestError
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["DAGs"])
+router = native_router("DAGs")
 
 MOST = 2_000
 

@@ -1,6 +1,6 @@
 """The graph of a version."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -9,10 +9,11 @@ from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.caching import tagged
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.dags.versions import VersionNumber
 from headway_api.native.graphs import GraphEdge, GraphNode, edges, nodes
 
-router = APIRouter(tags=["DAGs"])
+router = native_router("DAGs")
 
 
 class VersionGraph(BaseModel):

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import Path, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -18,8 +18,9 @@ from headway_api.auth.caller import AnyCaller
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["DAGs"])
+router = native_router("DAGs")
 
 VersionNumber: TypeAlias = Annotated[
     int, Path(ge=1, le=2**31 - 1, description="The number of the version within its DAG.")

@@ -1,6 +1,6 @@
 """The dates of backfills."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlalchemy import Connection
 
 from headway.actions.backfills.control import no_backfill
@@ -12,9 +12,10 @@ from headway_api.auth.caller import AnyCaller
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 from headway_api.native.access import BigId, visible_dags
 
-router = APIRouter(tags=["backfills"])
+router = native_router("backfills")
 
 
 @router.get(

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -19,10 +19,11 @@ from headway_api.auth.changing import DryRun, changed
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 from headway_api.native.access import BigId, require_every_bundle
 from headway_api.native.runs.changes import Reasoned
 
-router = APIRouter(tags=["processes"])
+router = native_router("processes")
 
 
 class ProcessReport(BaseModel):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -19,8 +19,9 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["queues"])
+router = native_router("queues")
 
 
 class QueuedTask(BaseModel):

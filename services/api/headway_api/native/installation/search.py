@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 
 from headway.db.reads.pages import name_search
 from headway.db.reads.pages.name_search import MatchedDag, MatchedRun, MatchedTask
 from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["search"])
+router = native_router("search")
 
 
 class SearchResult(BaseModel):

@@ -2,7 +2,6 @@
 
 from typing import Annotated, TypeAlias
 
-from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from headway.actions.explain.simulate import Simulated, simulate_queue
@@ -14,9 +13,10 @@ from headway.runtime.settings.configuration import read as read_settings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.access import require_every_bundle
 
-router = APIRouter(tags=["queues"])
+router = native_router("queues")
 
 Number: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 

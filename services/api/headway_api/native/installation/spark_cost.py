@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Final, TypeAlias
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from pydantic import AwareDatetime
 from sqlalchemy import Connection
 
@@ -16,9 +16,10 @@ from headway_api.auth.caller import AnyCaller
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 from headway_api.native.access import OfDag, OfRun, check_named_run
 
-router = APIRouter(tags=["Spark"])
+router = native_router("Spark")
 
 USUAL: Final = timedelta(days=7)
 LONGEST: Final = timedelta(days=31)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -26,8 +26,9 @@ from headway_api.auth.caller import AnyCaller
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["runs"])
+router = native_router("runs")
 
 
 class CriticalPiece(BaseModel):

@@ -1,6 +1,6 @@
 """Clear a run, or tasks of it."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -10,9 +10,10 @@ from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.runs.changes import MapIndex, Reasoned, RunChanged, TaskIds, told
 
-router = APIRouter(tags=["runs"])
+router = native_router("runs")
 
 
 class ClearRun(Reasoned):

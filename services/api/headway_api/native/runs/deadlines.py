@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from sqlalchemy import Connection
 
 from headway.db.reads import deadline_views
@@ -13,9 +13,10 @@ from headway_api.auth.caller import AnyCaller
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 from headway_api.native.access import OfDag, OfRun, check_named_run
 
-router = APIRouter(tags=["runs"])
+router = native_router("runs")
 
 
 @router.get(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -16,9 +16,10 @@ from headway.runtime.settings.configuration import read as read_settings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.access import visible_dags
 
-router = APIRouter(tags=["tasks"])
+router = native_router("tasks")
 
 BEFORE_IT: Final = "Other tasks are before it in the queue order, and take what is left."
 

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 from sqlalchemy import Connection
 
@@ -13,9 +13,10 @@ from headway.domain.states import RunState, TaskState
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.runs.changes import MapIndex, Reasoned, RunChanged, TaskIds, told
 
-router = APIRouter(tags=["runs"])
+router = native_router("runs")
 
 
 class MarkedState(StrEnum):

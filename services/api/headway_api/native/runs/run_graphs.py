@@ -1,6 +1,5 @@
 """The graph of a run as it was."""
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -9,9 +8,10 @@ from headway.db.reads.charts import run_times
 from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.graphs import GraphEdge, RunNode, edges, run_nodes
 
-router = APIRouter(tags=["runs"])
+router = native_router("runs")
 
 
 class RunGraphView(BaseModel):

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
@@ -15,8 +14,9 @@ from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.domain.states import Outcome
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["runs"])
+router = native_router("runs")
 
 
 class SparkAttempt(BaseModel):

@@ -1,6 +1,6 @@
 """Cancel a run, or a task of it."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlalchemy import Connection
 
 from headway.actions.runs.cancel import cancel_run as end_run
@@ -9,9 +9,10 @@ from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
+from headway_api.http.routers import native_router
 from headway_api.native.runs.changes import MapIndex, Reasoned, RunChanged, told
 
-router = APIRouter(tags=["runs"])
+router = native_router("runs")
 
 
 class CancelTask(Reasoned):

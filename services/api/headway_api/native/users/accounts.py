@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
@@ -16,8 +16,9 @@ from headway_api.auth.changing import DryRun, changed
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 
-router = APIRouter(tags=["accounts"])
+router = native_router("accounts")
 
 
 class WantedAccount(BaseModel):

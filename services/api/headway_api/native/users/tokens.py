@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
@@ -18,9 +18,10 @@ from headway_api.auth.changing import KEY, DryRun, changed
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
+from headway_api.http.routers import native_router
 from headway_api.native.access import BigId
 
-router = APIRouter(tags=["tokens"])
+router = native_router("tokens")
 
 
 class WantedToken(BaseModel):
