@@ -33,6 +33,8 @@ NEEDS_NO_PERSON: Final[Mapping[str, str]] = {
     "stall scheduler": "the other scheduler takes over; this one ends when it finds out",
     "kill parser": "the other parser goes on; the platform starts this one again",
     "kill api": "the other API answers; the platform starts this one again",
+    "stall api": "the other API answers; this one ends when it finds out",
+    "cut off api": "the other API answers; this one goes on when it is let through",
     "kill Postgres": "it is back in seconds, and services go on by themselves; "
     "HeadwayDatabaseAway waits for 3 minutes",
     "close connections": "services open others at once",

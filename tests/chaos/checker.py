@@ -34,6 +34,8 @@ class Expected:
     end: datetime
     dags: Set[str]
     touched: Set[RunKey]
+    unscheduled: Set[str] = frozenset()
+    """DAGs without a schedule: somebody triggers their runs."""
 
 
 def violations(history: History, expected: Expected) -> list[str]:
@@ -56,7 +58,7 @@ def violations(history: History, expected: Expected) -> list[str]:
 def never_executed(history: History, expected: Expected) -> Iterator[str]:
     """DAGs of which no task was begun: of those, nothing else here would find anything."""
     executed = {record.task.dag_id for record in history.records if record.what == "start"}
-    for dag_id in sorted(expected.dags - executed):
+    for dag_id in sorted((expected.dags | expected.unscheduled) - executed):
         yield f"{dag_id}: no task was ever begun"
 
 
@@ -139,7 +141,7 @@ def schedule_gaps(history: History, expected: Expected) -> Iterator[str]:
         parts[run.dag_id].append((run.interval_start, run.interval_end))
     for row in history.skipped:
         parts[row.dag_id].append((row.first_start, row.interval_end))
-    for dag_id in sorted(expected.dags | parts.keys()):
+    for dag_id in sorted((expected.dags | parts.keys()) - expected.unscheduled):
         whole = [(expected.start, expected.start), *sorted(parts[dag_id])]
         for (_, end), (start, _) in pairwise(whole):
             if end != start:
