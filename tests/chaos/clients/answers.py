@@ -22,6 +22,8 @@ HINDERS: Final = frozenset(
 )
 """The faults during which a request may be answered by 503, or not at all."""
 
+REFUSED: Final = "ConnectionRefusedError"
+
 AFTERWARDS: Final = 15.0
 """Seconds after such a fault in which a request may still feel it."""
 
@@ -116,11 +118,18 @@ def refused(asked: Asked) -> Iterator[str]:
 
 
 def hindered_by_nothing(asked: Asked) -> Iterator[str]:
-    """Requests that were answered by 503, or not at all, while nothing was in their way."""
+    """Requests that were answered by 503, or not at all, while nothing was in their way.
+
+    A connection is refused where no api runs: whether one has ended without a cause is known.
+    """
     hindering = [span for span in asked.faults if span.kind in HINDERS]
     for it in asked.exchanges:
-        if it.is_open and not any(
-            span.began <= it.ended and it.began <= span.ended + AFTERWARDS for span in hindering
+        if (
+            it.is_open
+            and not it.said.startswith(REFUSED)
+            and not any(
+                span.began <= it.ended and it.began <= span.ended + AFTERWARDS for span in hindering
+            )
         ):
             how = it.status or "no answer"
             took = it.ended - it.began
@@ -143,7 +152,10 @@ def unlike(state: LiveState, stored: Stored) -> Iterator[str]:
 
 def counted_answers(asked: Asked) -> Counter[str]:
     """Return how many requests were answered how."""
-    return Counter(str(it.status or "no answer") for it in asked.exchanges)
+    return Counter(
+        "refused connection" if it.said.startswith(REFUSED) else str(it.status or "no answer")
+        for it in asked.exchanges
+    )
 
 
 def _done(asked: Asked, kind: WishKind) -> Iterator[Exchange]:

@@ -24,7 +24,6 @@ LISTS: Final = (
     "/headway/v1/processes",
     "/headway/v1/queue?pool=default_pool",
     "/headway/v1/dags/short/grid",
-    "/headway/v1/dags/short/calendar",
 )
 FIRST_SLOTS: Final = 100
 """The slots of the pool when it is created; each change is to another number."""
