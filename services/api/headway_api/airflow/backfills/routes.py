@@ -30,7 +30,6 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.auth.changing import DryRun, changed
 from headway_api.http.documented import errors
 
-# Airflow has PUT for what changes a backfill, and its `airflowctl` sends POST.
 router = APIRouter(prefix="/backfills", tags=["backfills"])
 
 BackfillId = Annotated[int, Path(ge=0, le=2**63 - 1)]
@@ -107,7 +106,6 @@ def get_backfill(caller: AnyCaller, backfill_id: BackfillId) -> BackfillResponse
     return caller.read(lambda conn: BackfillResponse.of(_backfill(caller, conn, backfill_id)))
 
 
-@router.post("/{backfill_id}/pause", include_in_schema=False)
 @router.put("/{backfill_id}/pause", response_model=BackfillResponse, responses=errors(404, 409))
 def pause_backfill(
     caller: AnyCaller, request: Request, backfill_id: BackfillId, dry_run: DryRun = False
@@ -122,7 +120,6 @@ def pause_backfill(
     )
 
 
-@router.post("/{backfill_id}/unpause", include_in_schema=False)
 @router.put("/{backfill_id}/unpause", response_model=BackfillResponse, responses=errors(404, 409))
 def unpause_backfill(
     caller: AnyCaller, request: Request, backfill_id: BackfillId, dry_run: DryRun = False
@@ -137,7 +134,6 @@ def unpause_backfill(
     )
 
 
-@router.post("/{backfill_id}/cancel", include_in_schema=False)
 @router.put("/{backfill_id}/cancel", response_model=BackfillResponse, responses=errors(404, 409))
 def cancel_backfill(
     caller: AnyCaller, request: Request, backfill_id: BackfillId, dry_run: DryRun = False
