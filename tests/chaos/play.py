@@ -24,7 +24,7 @@ from tests.chaos.fault_series import FaultSeries, Timer
 from tests.chaos.history import read_history
 from tests.chaos.receiver import Receiver, receiving
 from tests.chaos.scene import LEASE, SETTINGS, Scene
-from tests.chaos.services import Fleet, Service, port_setting
+from tests.chaos.services import Fleet, Service, port_setting, ports_to_keep
 
 from headway.db.access import migrate
 from headway.db.access.logins import Login
@@ -33,7 +33,6 @@ from headway.embedded.postgres import PostgresServer
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.database import invariants, logins
 from headway.testing.database.relay import Relay, relay
-from headway.testing.metrics.scraping import free_port
 from headway.testing.services.machine import processes_below
 from headway.testing.services.stack import environment_for
 from headway.testing.time.clock import until
@@ -204,7 +203,7 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
         urls = {kind: logins.address(postgres.url, login) for kind, (login, _) in CAST.items()}
         readonly = logins.address(postgres.url, Login.READONLY)
         relays: dict[str, Relay] = {}
-        services = []
+        services, ports = [], ports_to_keep()
         for kind, (_, count) in CAST.items():
             for name in (f"{kind}-{number}" for number in range(1, count + 1)):
                 given = {"HEADWAY_DATABASE_URL": urls[kind]}
@@ -213,6 +212,7 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
                 if kind in CUT_OFF:
                     relays[name] = ending.enter_context(relay(urls[kind]))
                     given = {setting: relays[name].through(url) for setting, url in given.items()}
+                given |= {setting: str(next(ports)) for setting in _ports(kind)}
                 services.append(_service(name, kind, root, given, receiver))
         engine = engines.connect(postgres.url, name="chaos", pool_size=5)
         ending.callback(engine.dispose)
@@ -226,18 +226,21 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
         yield scene
 
 
+def _ports(kind: str) -> list[str]:
+    """Return the settings of services of a kind that are ports."""
+    return [port_setting(kind), *(["HEADWAY_API_PORT"] if kind == "api" else [])]
+
+
 def _service(
-    name: str, kind: str, root: Path, urls: Mapping[str, str], receiver: Receiver
+    name: str, kind: str, root: Path, own: Mapping[str, str], receiver: Receiver
 ) -> Service:
     home = root / name
     home.mkdir()
     given = {
         **SETTINGS,
-        port_setting(kind): str(free_port()),
-        "HEADWAY_API_PORT": str(free_port()),
         "HEADWAY_CONN_RECEIVER": f"webhook://http://127.0.0.1:{receiver.server_port}",
         "HEADWAY_PARSER_DAGS": str(root / "dags"),
-        **urls,
+        **own,
     }
     return Service(name, kind, environment_for(home, given), root / f"{name}.log")
 
