@@ -85,7 +85,7 @@ def alarmed(scene: Scene, clock: Clock) -> Iterator[Alarms]:
         service.name: int(service.environment[port_setting(service.kind)]) for service in services
     }
     folder = scene.root / "prometheus"
-    with prometheus(folder, ports, at_once(RULES.read_text())) as server:
+    with prometheus(folder, ports, at_once(RULES.read_text()), scene.fleet.keep) as server:
         yield Alarms(server, clock)
 
 

@@ -220,10 +220,15 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
         scene = Scene(root, postgres, engine, Fleet(_CLOCK, services), relays, receiver, user)
         ending.callback(scene.fleet.stop, 1.0)
         scene.fleet.start()
-        until(lambda: scene.scalar(ACTIVE) == len(DAGS) + 2, "all DAGs in force", _UP_WITHIN)
+        until(lambda: _all_in_force(scene), "all DAGs in force", _UP_WITHIN)
         grant = [sys.executable, "-m", "headway.cli", "connections", "grant", "receiver", LATE]
         subprocess.run(grant, env=dict(user), check=True, capture_output=True)
         yield scene
+
+
+def _all_in_force(scene: Scene) -> bool:
+    scene.fleet.keep()
+    return bool(scene.scalar(ACTIVE) == len(DAGS) + 2)
 
 
 def _ports(kind: str) -> list[str]:
