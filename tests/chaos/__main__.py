@@ -53,6 +53,7 @@ def _tell(result: Result) -> None:
         print(f"fault {kind:<20} seen {result.done[kind]:>4}  not seen {result.missed[kind]:>4}")
     print(f"attempts by outcome: {counted(result.outcomes)}")
     print(f"executions by DAG: {counted(result.by_dag)}")
+    print(f"requests by answer: {counted(result.answers)}; {result.streams} streams opened")
     print(f"alerts that fired: {', '.join(sorted(result.alerts)) or 'none'}")
     tell_violations(result.violations)
     for kind in result.never_seen:

@@ -33,6 +33,8 @@ NEEDS_NO_PERSON: Final[Mapping[str, str]] = {
     "stall scheduler": "the other scheduler takes over; this one ends when it finds out",
     "kill parser": "the other parser goes on; the platform starts this one again",
     "kill api": "the other API answers; the platform starts this one again",
+    "stall api": "the other API answers; this one ends when it finds out",
+    "cut off api": "the other API answers; this one goes on when it is let through",
     "kill Postgres": "it is back in seconds, and services go on by themselves; "
     "HeadwayDatabaseAway waits for 3 minutes",
     "close connections": "services open others at once",
@@ -83,7 +85,7 @@ def alarmed(scene: Scene, clock: Clock) -> Iterator[Alarms]:
         service.name: int(service.environment[port_setting(service.kind)]) for service in services
     }
     folder = scene.root / "prometheus"
-    with prometheus(folder, ports, at_once(RULES.read_text())) as server:
+    with prometheus(folder, ports, at_once(RULES.read_text()), scene.fleet.keep) as server:
         yield Alarms(server, clock)
 
 

@@ -24,7 +24,7 @@ WAITING: Final = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
 SILENCE: Final = text("""
     SELECT extract(epoch FROM clock_timestamp() - max(beat.beat_at))
       FROM process_beat AS beat JOIN process ON process.id = beat.process_id
-     WHERE kind = 'worker' AND pid = :pid
+     WHERE kind = :kind AND pid = :pid
 """)
 
 _CUT_SECONDS: Final = LEASE + LEASE_GRACE + 4.0
@@ -34,7 +34,7 @@ _BACK_WITHIN: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFaults:
-    """Kill Postgres, close its connections, hold a lock, cut a worker off."""
+    """Kill Postgres, close its connections, hold a lock, cut a service off."""
 
     scene: Scene
     timer: Timer
@@ -74,15 +74,15 @@ class DatabaseFaults:
             waited = bool(self.scene.scalar(WAITING))
         return waited
 
-    def cut_off(self) -> Steps:
-        """Let nothing through between a worker and the database until its leases are over."""
-        workers = self.scene.fleet.of("worker")
-        if not workers:
+    def cut_off(self, kind: str) -> Steps:
+        """Let nothing through between a service and the database until a lease would be over."""
+        services = self.scene.fleet.of(kind)
+        if not services:
             return False
-        worker = self.random.choice(workers)
-        with self.scene.relays[worker.name].cut():
+        service = self.random.choice(services)
+        with self.scene.relays[service.name].cut():
             yield from self.timer.wait(_CUT_SECONDS)
-            silence = self.scene.scalar(SILENCE, pid=worker.pid)
+            silence = self.scene.scalar(SILENCE, kind=kind, pid=service.pid)
         return silence is not None and silence > LEASE
 
 

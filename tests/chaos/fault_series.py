@@ -42,6 +42,15 @@ class Timer:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When there was a fault of that kind, in seconds of a monotonic clock."""
+
+    kind: str
+    began: float
+    ended: float
+
+
 @dataclass(slots=True)
 class FaultSeries:
     """One fault at a time, drawn from a bag so that all kinds come equally often."""
@@ -53,6 +62,8 @@ class FaultSeries:
     """How often the effect of each fault was seen."""
     missed: Counter[str] = field(default_factory=Counter)
     """How often a fault had nothing to hit, or its effect was not seen."""
+    spans: list[Span] = field(default_factory=list)
+    """When each fault was that is over."""
     current: str = ""
     _bag: list[tuple[str, Callable[[], Steps]]] = field(default_factory=list)
     _steps: Steps | None = None
@@ -79,7 +90,9 @@ class FaultSeries:
         self._steps = self._with_rest(fault())
 
     def _with_rest(self, fault: Steps) -> Steps:
+        kind, began = self.current, self.timer.clock.monotonic()
         seen = yield from fault
+        self.spans.append(Span(kind, began, self.timer.clock.monotonic()))
         yield from self.timer.wait(self.random.uniform(*REST))
         return seen
 

@@ -30,7 +30,7 @@ def of_workers(scene: Scene, timer: Timer, chance: Random, stall: tuple[str, ...
         ("kill nanny", lambda: processes.kill_below(process_faults.nannies)),
         ("kill attempt", lambda: processes.kill_below(process_faults.attempts)),
         ("kill Spark server", lambda: processes.kill_below(process_faults.spark_servers)),
-        ("cut off worker", database.cut_off),
+        ("cut off worker", lambda: database.cut_off("worker")),
         *((f"stall {name}", stalls[name]) for name in stall),
     ]
 
@@ -41,9 +41,11 @@ def of_others(scene: Scene, timer: Timer, chance: Random, clock: Clock, skew: fl
     others = OtherFaults(scene, timer, chance, clock, scene.root / "dags" / "pipelines.py", skew)
     return [
         ("kill scheduler", lambda: processes.kill("scheduler")),
-        ("stall scheduler", processes.stall_scheduler),
+        ("stall scheduler", lambda: processes.stall("scheduler")),
         ("kill parser", lambda: processes.kill("parser")),
         ("kill api", lambda: processes.kill("api")),
+        ("stall api", lambda: processes.stall("api")),
+        ("cut off api", lambda: database.cut_off("api")),
         ("kill Postgres", database.kill_postgres),
         ("close connections", database.terminate_backends),
         ("hold a lock", database.hold_lock),

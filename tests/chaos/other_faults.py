@@ -19,9 +19,11 @@ from headway.runtime.daemon.clock import Clock
 RUNNING: Final = text("""
     SELECT run.dag_id, run.run_id, task.task_id
       FROM task_instance AS task JOIN dag_run AS run ON run.id = task.dag_run_id
-     WHERE task.state = 'running' AND task.map_index = -1
+     WHERE task.state = 'running' AND task.map_index = -1 AND run.dag_id <> 'asked'
      ORDER BY task.id
 """)
+"""What runs, but the runs that clients of the API change: they know what becomes of these."""
+
 VERSIONS: Final = text("SELECT max(number) FROM dag_version")
 
 SMALL_SKEW: Final = 45.0

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,11 +17,14 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from tests.chaos import alerts, checker, deadlines, faults
 from tests.chaos.alerts import Alarms
+from tests.chaos.clients import answers
+from tests.chaos.clients.crowd import Crowd
+from tests.chaos.clients.exchange import ASKED
 from tests.chaos.fault_series import FaultSeries, Timer
 from tests.chaos.history import read_history
 from tests.chaos.receiver import Receiver, receiving
 from tests.chaos.scene import LEASE, SETTINGS, Scene
-from tests.chaos.services import Fleet, Service, port_setting
+from tests.chaos.services import Fleet, Service, port_setting, ports_to_keep
 
 from headway.db.access import migrate
 from headway.db.access.logins import Login
@@ -30,7 +33,6 @@ from headway.embedded.postgres import PostgresServer
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.database import invariants, logins
 from headway.testing.database.relay import Relay, relay
-from headway.testing.metrics.scraping import free_port
 from headway.testing.services.machine import processes_below
 from headway.testing.services.stack import environment_for
 from headway.testing.time.clock import until
@@ -42,6 +44,9 @@ CAST: Final = {
     "api": (Login.API, 2),
 }
 """The login and the number of the services of each kind."""
+
+CUT_OFF: Final = frozenset({"worker", "api"})
+"""The kinds of services that can be cut off from the database."""
 
 ACTIVE: Final = text("SELECT count(*) FROM dag WHERE active")
 TO_DO: Final = text("""
@@ -61,6 +66,10 @@ _LIMITS_EVERY: Final = 2.0
 _UP_WITHIN: Final = 60.0
 _OVER_WITHIN: Final = 600.0
 """Seconds; a task that was lost ten times waits for 256 of them before it is tried again."""
+
+_ANSWERED_WITHIN: Final = 180.0
+_SEEN_WITHIN: Final = 40.0
+"""Seconds; a client that watches may sit before an API that stands still for 20 of them."""
 
 _STOP_WITHIN: Final = 60.0
 _CLOCK: Final = SystemClock()
@@ -89,6 +98,9 @@ class Result:
     by_dag: Counter[str]
     kinds: list[str]
     alerts: set[str]
+    answers: Counter[str]
+    streams: int
+    """How often clients have opened a stream."""
 
     @property
     def never_seen(self) -> list[str]:
@@ -126,11 +138,16 @@ def play(options: Options) -> Result:
     with stage(options, start, end) as scene, alerts.alarmed(scene, _CLOCK) as alarms:
         all_series = _all_series(scene, options)
         watch = Watch(scene, alarms)
+        crowd = Crowd.of(scene, options.seed, _CLOCK)
+        crowd.begin()
         _harm(scene, all_series, watch, options.minutes * 60)
+        crowd.finish(lambda seen: _until(seen, scene, watch, _ANSWERED_WITHIN))
         over = _come_to_rest(scene, watch)
+        unlike = crowd.leave(lambda seen: _until(seen, scene, watch, _SEEN_WITHIN))
         scene.fleet.stop(_STOP_WITHIN)
         history = read_history(scene.engine, scene.root / "records.jsonl")
-        expected = checker.Expected(start, end, DAGS | {LATE}, scene.touched)
+        expected = checker.Expected(start, end, DAGS | {LATE}, scene.touched, {ASKED})
+        asked = crowd.asked([span for series in all_series for span in series.spans])
         telling = deadlines.read(scene.engine)
         violations = [
             *scene.fleet.unexpected,
@@ -139,6 +156,8 @@ def play(options: Options) -> Result:
             *([] if over else [f"runs were open {_OVER_WITHIN:g} s after the last fault"]),
             *checker.violations(history, expected),
             *deadlines.violations(telling, scene.receiver.posts),
+            *crowd.violations(asked),
+            *unlike,
             *invariants.violations(scene.engine),
         ]
     violations += _left_behind(options.root)
@@ -157,6 +176,8 @@ def play(options: Options) -> Result:
         by_dag=Counter(record.task.dag_id for record in history.records if record.what == "start"),
         kinds=[name for series in all_series for name, _ in series.faults],
         alerts=alarms.fired,
+        answers=answers.counted_answers(asked),
+        streams=sum(watcher.opened for watcher in crowd.watchers),
     )
 
 
@@ -167,7 +188,8 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
     dags = root / "dags"
     here = Path(__file__).parent
     shutil.copytree(here / "dags", dags)
-    shutil.copytree(here / LATE, dags, dirs_exist_ok=True)
+    for folder in (LATE, ASKED):
+        shutil.copytree(here / folder, dags, dirs_exist_ok=True)
     (root / "records.jsonl").touch()
     (dags / "place.py").write_text(
         f"RECORDS = {str(root / 'records.jsonl')!r}\nLEASE = {LEASE}\n"
@@ -179,37 +201,51 @@ def stage(options: Options, start: datetime, end: datetime) -> Iterator[Scene]:
         migrate.upgrade(postgres.url)
         receiver = ending.enter_context(receiving())
         urls = {kind: logins.address(postgres.url, login) for kind, (login, _) in CAST.items()}
+        readonly = logins.address(postgres.url, Login.READONLY)
         relays: dict[str, Relay] = {}
-        services = []
+        services, ports = [], ports_to_keep()
         for kind, (_, count) in CAST.items():
             for name in (f"{kind}-{number}" for number in range(1, count + 1)):
-                url = urls[kind]
-                if kind == "worker":
-                    relays[name] = ending.enter_context(relay(url))
-                    url = relays[name].through(url)
-                services.append(_service(name, kind, root, url, receiver))
+                given = {"HEADWAY_DATABASE_URL": urls[kind]}
+                if kind == "api":
+                    given["HEADWAY_DATABASE_READONLY_URL"] = readonly
+                if kind in CUT_OFF:
+                    relays[name] = ending.enter_context(relay(urls[kind]))
+                    given = {setting: relays[name].through(url) for setting, url in given.items()}
+                given |= {setting: str(next(ports)) for setting in _ports(kind)}
+                services.append(_service(name, kind, root, given, receiver))
         engine = engines.connect(postgres.url, name="chaos", pool_size=5)
         ending.callback(engine.dispose)
         user = environment_for(root / "user", {"HEADWAY_DATABASE_URL": _user(postgres.url)})
         scene = Scene(root, postgres, engine, Fleet(_CLOCK, services), relays, receiver, user)
         ending.callback(scene.fleet.stop, 1.0)
         scene.fleet.start()
-        until(lambda: scene.scalar(ACTIVE) == len(DAGS) + 1, "all DAGs in force", _UP_WITHIN)
+        until(lambda: _all_in_force(scene), "all DAGs in force", _UP_WITHIN)
         grant = [sys.executable, "-m", "headway.cli", "connections", "grant", "receiver", LATE]
         subprocess.run(grant, env=dict(user), check=True, capture_output=True)
         yield scene
 
 
-def _service(name: str, kind: str, root: Path, url: str, receiver: Receiver) -> Service:
+def _all_in_force(scene: Scene) -> bool:
+    scene.fleet.keep()
+    return bool(scene.scalar(ACTIVE) == len(DAGS) + 2)
+
+
+def _ports(kind: str) -> list[str]:
+    """Return the settings of services of a kind that are ports."""
+    return [port_setting(kind), *(["HEADWAY_API_PORT"] if kind == "api" else [])]
+
+
+def _service(
+    name: str, kind: str, root: Path, own: Mapping[str, str], receiver: Receiver
+) -> Service:
     home = root / name
     home.mkdir()
     given = {
         **SETTINGS,
-        port_setting(kind): str(free_port()),
-        "HEADWAY_API_PORT": str(free_port()),
         "HEADWAY_CONN_RECEIVER": f"webhook://http://127.0.0.1:{receiver.server_port}",
         "HEADWAY_PARSER_DAGS": str(root / "dags"),
-        "HEADWAY_DATABASE_URL": url,
+        **own,
     }
     return Service(name, kind, environment_for(home, given), root / f"{name}.log")
 
@@ -244,8 +280,17 @@ def _harm(scene: Scene, all_series: list[FaultSeries], watch: Watch, seconds: fl
 
 def _come_to_rest(scene: Scene, watch: Watch) -> bool:
     """Wait until all runs have ended and all messages are sent; return whether they are."""
-    end = _CLOCK.monotonic() + _OVER_WITHIN
-    while scene.scalar(TO_DO) != 0 or scene.scalar(deadlines.WAITING) != 0:
+
+    def over() -> bool:
+        return [scene.scalar(TO_DO), scene.scalar(deadlines.WAITING)] == [0, 0]
+
+    return _until(over, scene, watch, _OVER_WITHIN)
+
+
+def _until(seen: Callable[[], bool], scene: Scene, watch: Watch, seconds: float) -> bool:
+    """Go on until that is seen, for so long at most; return whether it was."""
+    end = _CLOCK.monotonic() + seconds
+    while not seen():
         if _CLOCK.monotonic() > end:
             return False
         _go_on(scene, watch)

@@ -63,9 +63,9 @@ class ProcessFaults:
             return False
         return (yield from self._kill(self.random.choice(found).pid))
 
-    def stall_scheduler(self) -> Steps:
-        """Stop a scheduler until others declare it dead, and continue it."""
-        service = yield from self._some("scheduler")
+    def stall(self, kind: str) -> Steps:
+        """Stop a service until a scheduler declares it dead, and continue it."""
+        service = yield from self._some(kind)
         if service is None:
             return False
         number = self.scene.scalar(PROCESS, kind=service.kind, pid=service.pid)

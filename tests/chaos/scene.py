@@ -51,6 +51,12 @@ class Scene:
     touched: set[tuple[str, str]] = field(default_factory=set)
     """DAG and run id of each run that a user's command was about."""
 
+    @property
+    def api_ports(self) -> dict[str, int]:
+        """The port of each API by the name of its service."""
+        services = (service for service in self.fleet.services if service.kind == "api")
+        return {it.name: int(it.environment["HEADWAY_API_PORT"]) for it in services}
+
     def rows(self, query: TextClause, **given: object) -> list[Any]:
         """Return the rows of a query; none while the database is away."""
         try:

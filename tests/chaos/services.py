@@ -1,11 +1,13 @@
 """The services under chaos: each a process of its own, started again when it has ended."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from socket import socket
 from typing import Final
 
 import psutil
@@ -17,12 +19,27 @@ DECLARED_DEAD: Final = 3
 """The exit status of a service that others have declared dead."""
 
 _AGAIN_AFTER: Final = 1.0
+_FIRST_PORT: Final = 20_000
+_CLIENTS_PORTS: Final = 32_768
+"""The first port of those that Linux gives to clients."""
+
 _FORKER: Final = "headway.runtime.forker"
 
 
 def port_setting(kind: str) -> str:
     """Return the setting that is the HTTP port of services of a kind."""
     return f"HEADWAY_{kind.upper()}_HTTP_PORT"
+
+
+def ports_to_keep() -> Iterator[int]:
+    """Yield ports that nobody listens at, each once; the machine gives none of them to clients.
+
+    A service that is started again needs the port that it had.
+    """
+    first = _FIRST_PORT + os.getpid() % 100 * 100
+    for port in range(first, _CLIENTS_PORTS):
+        if _is_free(port):
+            yield port
 
 
 @dataclass(slots=True)
@@ -126,6 +143,15 @@ class Fleet:
         allowed = {0, DECLARED_DEAD} if stopped else {DECLARED_DEAD}
         if not service.harmed and status not in allowed:
             self.unexpected.append(f"{service.name} ended with status {status}")
+
+
+def _is_free(port: int) -> bool:
+    with socket() as some:
+        try:
+            some.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
 
 
 def _command_line(process: psutil.Process) -> str:

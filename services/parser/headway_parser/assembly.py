@@ -64,8 +64,7 @@ def assembled(
         bell.ring()
 
     parts = ParserParts(process, given, around, parsing.clock, ask)
-    with process.engine.begin() as conn:
-        processes.serve(conn, process.me, sorted(given.sources))
+    process.tell(lambda conn: processes.serve(conn, process.me, sorted(given.sources)))
     process.listen({PARSER: ask})
     with ExitStack() as ending:
         sources = dict(_sources(parts))

@@ -97,8 +97,7 @@ def _serve_logs(process: registration.Registered, given: WorkerSettings, logs: L
     process.health.more = LogPages(LocalLogs(logs.folder), secret_keys.keys, SystemClock())
     host = given.http_address or service.host()[0]
     address = f"{f'[{host}]' if ':' in host else host}:{given.http_port}"
-    with process.engine.begin() as conn:
-        processes.serve_http(conn, process.me, address)
+    process.tell(lambda conn: processes.serve_http(conn, process.me, address))
 
 
 def _work(worker: Worker, health: Health, idle_seconds: float | None) -> None:

@@ -70,5 +70,17 @@ def test_the_table_of_the_docs_is_the_one_of_the_code(api: Api) -> None:
     assert page_with(table(api.app), page) == page
 
 
+def test_errors_of_clients_are_plain_json_and_others_are_problems(admin: TestClient) -> None:
+    missing, refused_there = admin.get("/api/v2/dags/nothing"), admin.get("/api/v2/assets")
+
+    assert missing.headers["content-type"] == "application/json"
+    assert refused_there.headers["content-type"] == "application/problem+json"
+
+
+def test_a_limit_without_a_number_is_none(admin: TestClient) -> None:
+    assert admin.get("/api/v2/dags/~/dagRuns?limit=").status_code == 200
+    assert admin.get("/api/v2/dags/~/dagRuns?limit=x").status_code == 422
+
+
 def _filled(path: str) -> str:
     return re.sub(r"\{\w+\}", "1", path)

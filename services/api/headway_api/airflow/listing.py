@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Final, Generic, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from headway.db.reads.pages.paging import MOST_ROWS, Asked, CappedTotal, ListPage
 from headway_api.auth.caller import Caller
@@ -21,7 +21,15 @@ MOST_READS: Final = 20
 _BACKWARDS: Final = "."
 """What a cursor begins with that leads to the page before; no other cursor does."""
 
-Limit: TypeAlias = Annotated[int, Field(ge=1), AfterValidator(lambda given: min(given, MOST_ROWS))]
+USUAL: Final = 50
+"""The limit of who gives none; `airflowctl dagrun list` gives one without a number."""
+
+Limit: TypeAlias = Annotated[
+    int,
+    Field(ge=1),
+    BeforeValidator(lambda given: given if given != "" else USUAL),
+    AfterValidator(lambda given: min(given, MOST_ROWS)),
+]
 
 
 class OffsetQuery(BaseModel):
@@ -29,7 +37,7 @@ class OffsetQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    limit: Limit = 50
+    limit: Limit = USUAL
     offset: int = Field(default=0, ge=0, le=FARTHEST)
 
 

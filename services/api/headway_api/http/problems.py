@@ -66,7 +66,7 @@ def problem(
         **members,
     }
     shown = {name: value for name, value in body.items() if value is not None}
-    return JSONResponse(shown, status, headers, media_type=_media_type(request))
+    return JSONResponse(shown, status, headers, media_type=_media_type(request, status))
 
 
 def as_data(hint: Hint) -> list[Any]:
@@ -83,8 +83,13 @@ def _part(part: HintPart) -> Any:
     return part
 
 
-def _media_type(request: Request) -> str:
-    """Return the media type of a problem: some clients of Airflow know plain JSON alone."""
+def _media_type(request: Request, status: HTTPStatus) -> str:
+    """Return the media type of a problem: some clients of Airflow know plain JSON alone.
+
+    `airflowctl` ends by a fault of its own at an error of the server in plain JSON; by any other
+    it sends the request again.
+    """
     own = request.url.path.startswith("/headway/")
     asked = PROBLEM in request.headers.get("accept", "")
-    return PROBLEM if own or asked else "application/json"
+    servers = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return PROBLEM if own or asked or servers else "application/json"

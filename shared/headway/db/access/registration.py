@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from headway import __version__
@@ -71,6 +71,20 @@ class Registered:
             listener = Listener(_heard_at(self.engine), rings, SystemClock())
             listener.start()
             self._ending.callback(listener.close)
+
+    def tell(self, work: Callable[[Connection], object]) -> None:
+        """Write that in a transaction: while the database is away again, until told to stop."""
+        pace, failures = Pace(), 0
+        while not self.health.bell.stopped.is_set():
+            try:
+                with self.engine.begin() as conn:
+                    work(conn)
+                return
+            except (DBAPIError, DatabaseError) as error:
+                if not engines.is_transient(error):
+                    raise
+                failures += 1
+                _rest(self.health, pace.retry_after(failures), error)
 
     def show_skew(self, clock: DatabaseClock) -> None:
         """Have the metrics tell by how much that clock differs, if there is who asks for them."""
@@ -192,18 +206,19 @@ def _await(engine: Engine, health: Health, register: Callable[[], Identity]) -> 
             if not is_away(error):
                 raise
             failures += 1
-            seconds = pace.retry_after(failures)
-            log.warning(
-                "action=wait next_try=%.1fs: The database has gone away again: %s",
-                seconds,
-                cause_of(error),
-            )
-            health.clock.wait(health.bell.stopped, seconds)
+            _rest(health, pace.retry_after(failures), error)
         else:
             health.begin()
             return me
     log.info("action=stop before the database has answered")
     raise SystemExit(0)
+
+
+def _rest(health: Health, seconds: float, error: Exception) -> None:
+    """Wait before the next try, or until told to stop."""
+    cause = cause_of(error)
+    log.warning("action=wait next_try=%.1fs: The database has gone away again: %s", seconds, cause)
+    health.clock.wait(health.bell.stopped, seconds)
 
 
 def _is_away(engine: Engine, error: BaseException) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,8 +53,21 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, targets: Mapping[str, int], rules: str) -> Iterator[Prometheus]:
-    """Run one that scrapes these ports of this machine; each is an instance of that name."""
+def prometheus(
+    folder: Path,
+    targets: Mapping[str, int],
+    rules: str,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Iterator[Prometheus]:
+    """Run one that scrapes these ports of this machine; each is an instance of that name.
+
+    Until it has reached all of them, `meanwhile` is called again and again.
+    """
+
+    def has_reached() -> bool:
+        meanwhile()
+        return _has_reached(running, len(targets))
+
     program = required_program("prometheus", "prometheus")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "rules.yaml").write_text(rules)
@@ -77,7 +90,7 @@ def prometheus(folder: Path, targets: Mapping[str, int], rules: str) -> Iterator
             stderr=log,
         )
     try:
-        until(lambda: _has_reached(running, len(targets)), "a Prometheus that scrapes")
+        until(has_reached, "a Prometheus that scrapes")
         yield running
     finally:
         process.terminate()

@@ -4,10 +4,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine
+from psycopg2 import OperationalError as ConnectionLost
+from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import OperationalError
 
 from headway.db.access import migrate, registration
-from headway.domain.errors import DatabaseError
+from headway.db.access.registration import Registered
+from headway.domain.errors import DatabaseError, RequestError
 from headway.runtime.daemon.awaiting import Awaiting
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.health import Health
@@ -72,3 +75,45 @@ def test_a_service_that_makes_contact_again_and_again_is_alive(
 
     assert registration._await(create_engine("postgresql+psycopg2://"), health, register) is me
     assert alive == [True, True, True]
+
+
+def registered(bell: Bell, clock: FakeClock) -> Registered:
+    """A process whose database is of no importance."""
+    unused: Any = None
+    engine = create_engine("sqlite://")
+    return Registered(engine, unused, unused, False, Health(bell, clock), unused)
+
+
+@pytest.mark.regression
+def test_what_a_new_process_tells_is_told_again_when_the_database_was_away() -> None:
+    clock, told = FakeClock(), []
+    errors = [OperationalError("UPDATE", {}, ConnectionLost("gone"))] * 3
+
+    def tell(_conn: Connection) -> None:
+        told.append(clock.monotonic())
+        if errors:
+            raise errors.pop()
+
+    registered(Bell(), clock).tell(tell)
+
+    pauses = [after - before for before, after in pairwise(told)]
+    assert len(pauses) == 3
+    assert all(pause > 0 for pause in pauses)
+
+
+def test_a_process_that_is_told_to_stop_tells_no_more() -> None:
+    bell = Bell()
+
+    def tell(_conn: Connection) -> None:
+        bell.stop()
+        raise OperationalError("UPDATE", {}, ConnectionLost("gone"))
+
+    registered(bell, FakeClock()).tell(tell)
+
+
+def test_an_error_of_what_is_told_is_raised() -> None:
+    def tell(_conn: Connection) -> None:
+        raise RequestError("it is wrong")
+
+    with pytest.raises(RequestError):
+        registered(Bell(), FakeClock()).tell(tell)
