@@ -1,6 +1,6 @@
 """Run a release as pods on this machine, disturb it while DAGs run, and check what happened.
 
-    python -m tests.pods [--short] [--earlier REVISION] [--images]
+    python -m tests.pods [--short] [--earlier REVISION]
 
 The last line is `violations=V executions=N`; the exit status is 0 if there is no violation.
 """
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.chaos.telling import counted, tell_violations
-from tests.pods.play import Options, Result, build, play
+from tests.pods.play import Options, Result, play
 
 from headway.cli.launch.demo import examples_folder
 from headway.testing.containers.podman import Podman
@@ -25,12 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make pods", description=__doc__.partition("\n")[0])
     parser.add_argument("--short", action="store_true", help="Fewer disturbances, for CI.")
     parser.add_argument("--earlier", default="HEAD~1", help="The revision to upgrade from.")
-    parser.add_argument("--images", action="store_true", help="Build the images, and no more.")
     parser.add_argument("--keep", type=Path, help="An empty folder for all that is made.")
     given = parser.parse_args(arguments)
-    if given.images:
-        build(Podman.here(), given.earlier)
-        return 0
     root = (given.keep or Path(tempfile.mkdtemp(prefix="headway-pods-"))).resolve()
     root.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -170,14 +170,6 @@ class Stage:
                     yield from (f"{pod.name}: {name}: {exposure}" for exposure in exposed(seen))
 
 
-def build(podman: Podman, earlier: str) -> None:
-    """Build all images that a play needs; those that are there already take no time."""
-    postgres_image(podman)
-    release.built(podman)
-    with release.earlier(podman, earlier):
-        pass
-
-
 def play(podman: Podman, options: Options) -> Result:
     """Do all of it; nothing is left running afterwards."""
     postgres = postgres_image(podman)

@@ -133,6 +133,7 @@ def test_the_embedded_java_is_found_again(
     assert [file.name for file in (embedded / "bin").iterdir()] == ["java"]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_runs_on_the_embedded_java(embedded: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyspark")

@@ -21,7 +21,7 @@ from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import LocalRuntime
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "flights"
 NEW_YORK = ZoneInfo("America/New_York")
@@ -122,7 +122,6 @@ def test_every_table_keeps_every_flight(finished: Path, table: str) -> None:
     assert len(contents(finished, LONG_DAY)[table]) == 902
 
 
-@pytest.mark.long
 def test_a_run_about_several_days_makes_of_each_what_its_own_run_makes(
     dag: DAG, spark: Any, finished: Path, tmp_path: Path
 ) -> None:

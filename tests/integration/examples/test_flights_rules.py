@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flights import checks, source, tables
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 HOUR = datetime(2013, 1, 1, 10, tzinfo=UTC)
 

@@ -23,6 +23,8 @@ from headway.sdk.running.task_runtime import LocalRuntime, XComs
 from headway.testing.processes.environment import path_and_home
 from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 
+pytestmark = pytest.mark.long
+
 DAGS = Path(__file__).parents[3] / "examples" / "tpch" / "dags"
 SCALE = 0.01
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -17,8 +17,17 @@ pytestmark = [pytest.mark.services, pytest.mark.usefixtures("dags")]
 
 COMMANDS = [("dags", "list"), ("db", "check"), ("parser",), ("scheduler",), ("worker",)]
 SET_IT = "set HEADWAY_DATABASE_URL"
+_DIFFERENT = {("dags", "list"), ("worker",)}
+"""A command that ends by itself, and a service."""
 
-each_command = pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+each_command = pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(command, marks=() if command in _DIFFERENT else pytest.mark.long)
+        for command in COMMANDS
+    ],
+    ids=" ".join,
+)
 
 
 def refusal(machine: Machine, command: tuple[str, ...], url: str) -> str:

@@ -56,6 +56,7 @@ def test_the_port_is_in_use(machine: Machine, dags: Path) -> None:
     assert machine.processes() == {}
 
 
+@pytest.mark.long
 def test_a_port_that_was_remembered_is_given_up_when_it_is_taken(
     machine: Machine, dags: Path
 ) -> None:
@@ -131,6 +132,7 @@ def test_the_home_is_in_use(machine: Machine, dags: Path) -> None:
         assert standalone.complained() == ""
 
 
+@pytest.mark.long
 def test_a_second_demo_leaves_the_first_alone(machine: Machine) -> None:
     with machine.running("demo") as first:
         first.until(lambda: "Backfilling" in first.printed(), "the services up")

@@ -70,7 +70,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
         pytest.param(postgres_is_up, signal.SIGINT, marks=pytest.mark.long),
         pytest.param(spark_is_starting, signal.SIGTERM, marks=pytest.mark.long),
         pytest.param(spark_is_starting, signal.SIGINT, marks=pytest.mark.long),
-        (spark_tasks_succeed, signal.SIGTERM),
+        pytest.param(spark_tasks_succeed, signal.SIGTERM, marks=pytest.mark.long),
         pytest.param(spark_tasks_succeed, signal.SIGINT, marks=pytest.mark.long),
     ],
 )

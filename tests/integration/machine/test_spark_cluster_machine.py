@@ -157,10 +157,8 @@ def test_a_job_survives_the_loss_of_an_executor(scene: Scene, tmp_path: Path, da
     assert len(run.attempts(task_id)) == 1
 
 
-@pytest.mark.parametrize(
-    "dag_id",
-    ["waits", "waits_in_an_application", pytest.param("waits_on_connect", marks=pytest.mark.long)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("dag_id", ["waits", "waits_in_an_application", "waits_on_connect"])
 def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
     scene: Scene, tmp_path: Path, dag_id: str
 ) -> None:

@@ -268,6 +268,7 @@ def worker(bench: Bench) -> int:
     return int(pid)
 
 
+@pytest.mark.long
 def test_a_server_elsewhere_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
     run = bench.run("nowhere", tmp_path)
 
@@ -287,6 +288,7 @@ def test_no_token_is_where_others_may_read(bench: Bench) -> None:
         assert token not in rows.as_text(conn, "task_attempt")
 
 
+@pytest.mark.long
 def test_watching_a_run_that_has_ended_tells_how(bench: Bench, tmp_path: Path) -> None:
     run = bench.run("counting", tmp_path)
 

@@ -63,7 +63,6 @@ def test_with_the_supervisor_stopped_the_nanny_of_the_server_ends_the_job_of_a_s
     check_that_jobs_do_not_overlap(cluster, marks, "session")
 
 
-@pytest.mark.long
 @pytest.mark.regression
 def test_with_the_supervisor_stopped_the_nanny_ends_the_job_of_a_driver_of_its_own(
     cluster: ServiceCluster, marks: Marks

@@ -80,7 +80,7 @@ def services_are_there(machine: Machine, command: Command) -> bool:
     [
         pytest.param(started, signal.SIGINT, marks=pytest.mark.long),
         pytest.param(postgres_is_there, signal.SIGINT, marks=pytest.mark.long),
-        (postgres_is_there, signal.SIGTERM),
+        pytest.param(postgres_is_there, signal.SIGTERM, marks=pytest.mark.long),
         (services_are_there, signal.SIGINT),
         pytest.param(services_are_there, signal.SIGTERM, marks=pytest.mark.long),
         pytest.param(services_are_there, signal.SIGHUP, marks=pytest.mark.long),
@@ -107,8 +107,10 @@ def test_a_signal_while_it_starts(
 @pytest.mark.parametrize(
     ("dag_id", "number"),
     [
-        pytest.param("endless", signal.SIGTERM, marks=pytest.mark.long),
-        pytest.param("endless_in_spark", signal.SIGINT, marks=pytest.mark.spark),
+        ("endless", signal.SIGTERM),
+        pytest.param(
+            "endless_in_spark", signal.SIGINT, marks=(pytest.mark.spark, pytest.mark.long)
+        ),
     ],
 )
 def test_a_signal_while_a_task_runs(
@@ -129,8 +131,8 @@ def test_a_signal_while_a_task_runs(
 @pytest.mark.parametrize(
     "dag_id",
     [
-        pytest.param("endless", marks=pytest.mark.long),
-        pytest.param("endless_in_spark", marks=pytest.mark.spark),
+        "endless",
+        pytest.param("endless_in_spark", marks=(pytest.mark.spark, pytest.mark.long)),
     ],
 )
 def test_everything_ends_with_a_launcher_that_is_killed(

@@ -8,7 +8,7 @@ import pytest
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 SOURCE = """
 from pathlib import Path

@@ -174,6 +174,7 @@ def test_a_run_that_goes_well_says_so(stack: Stack, tmp_path: Path) -> None:
     assert (ok["run_state"], ok["exception"]) == ("success", None)
 
 
+@pytest.mark.long
 def test_one_that_hangs_is_stopped_and_one_that_leaves_its_process_has_failed(
     stack: Stack, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from headway.db.reads import deadline_views, notification_views
 from headway.db.reads.notification_views import NotificationView
 from headway.testing.services.stack import running_stack
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 DAGS = Path(__file__).parents[1] / "dags" / "notifications"
 PASSWORD = f"canary-hook-{token_hex(4)}"

@@ -12,7 +12,7 @@ from headway import __version__
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 DAGS = Path(__file__).parents[1] / "dags" / "commands"
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")

@@ -217,6 +217,7 @@ def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
     assert "Traceback" not in member.logged()
 
 
+@pytest.mark.long
 def test_a_worker_without_its_fork_server_is_not_ready(
     cluster: ServiceCluster, tmp_path: Path
 ) -> None:
@@ -232,6 +233,7 @@ def test_a_worker_without_its_fork_server_is_not_ready(
     assert probe(port, "/healthz")[0] == 200
 
 
+@pytest.mark.long
 def test_a_parser_waits_for_its_fork_server(cluster: ServiceCluster, tmp_path: Path) -> None:
     """Containers of a pod start side by side."""
     path = tmp_path / "socket"

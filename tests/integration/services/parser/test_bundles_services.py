@@ -142,6 +142,7 @@ def test_a_disk_that_fails_for_a_while_is_survived(of_git: ServiceCluster, remot
     wait_until_active(of_git, "first")
 
 
+@pytest.mark.long
 def test_parsers_follow_a_branch_together(of_git: ServiceCluster, remote: Remote) -> None:
     other = of_git.start("parser", 2)
     for round_ in range(1, 6):  # each DAG is there for three rounds, and another one in each

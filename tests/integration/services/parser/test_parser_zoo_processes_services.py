@@ -10,6 +10,9 @@ from tests.integration.services.parser.zoo.keeper import PLACES, Zoo, dag, runni
 
 pytestmark = pytest.mark.services
 
+_DIFFERENT = {"loops", "ignores_every_signal"}
+"""One that takes all of a processor, and one that cannot be asked to end."""
+
 FAULTS = {**ENDS, **QUICK, **GREED}
 EVERY_PLACE = [f"sleeps_in_place_{number}" for number in range(PLACES)]
 
@@ -26,7 +29,10 @@ def test_a_file_that_fails_has_its_error(zoo: Zoo, name: str) -> None:
     zoo.provoke(name, FAULTS[name])
 
 
-@pytest.mark.parametrize("name", HANGS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in _DIFFERENT else pytest.mark.long) for name in HANGS],
+)
 def test_a_file_that_hangs_delays_no_edit_of_others(zoo: Zoo, name: str) -> None:
     zoo.provoke(name, HANGS[name], slow=True)
 

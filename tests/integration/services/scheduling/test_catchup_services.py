@@ -9,7 +9,7 @@ from sqlalchemy import text
 from headway.testing.data.known import known
 from headway.testing.services.stack import Stack, running_stack
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 DAGS = Path(__file__).parents[1] / "dags" / "catchup"
 MIDNIGHTS = ["2013-03-09T05:00", "2013-03-10T05:00", "2013-03-11T04:00", "2013-03-12T04:00"]

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, text
 
 from headway.testing.services.cluster import ServiceCluster, service_cluster
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 SECOND: Final = timedelta(seconds=1)
 WINDOW: Final = 3

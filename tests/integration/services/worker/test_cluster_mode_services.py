@@ -191,6 +191,7 @@ def retry_that_asks(scene: Scene) -> StackRun:
     return run
 
 
+@pytest.mark.long
 def test_a_worker_that_stops_while_a_retry_asks_leaves_the_application_alone(scene: Scene) -> None:
     run = retry_that_asks(scene)
 
@@ -205,6 +206,7 @@ def test_a_worker_that_stops_while_a_retry_asks_leaves_the_application_alone(sce
     assert (scene.submissions(), scene.kills()) == (1, 0)
 
 
+@pytest.mark.long
 def test_a_retry_that_is_cancelled_while_it_asks_ends_the_earlier_ones_application(
     scene: Scene,
 ) -> None:
@@ -276,6 +278,7 @@ def mark(scene: Scene, run: StackRun, target: str) -> None:
     assert marked.returncode == 0, marked.stderr
 
 
+@pytest.mark.long
 def test_a_marked_tasks_application_is_killed_even_if_its_worker_dies_before_that_is_done(
     scene: Scene,
 ) -> None:

@@ -11,7 +11,7 @@ from headway.testing.services.stack import Stack, running_stack
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import until
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parents[1] / "dags" / "waiting"

@@ -231,7 +231,9 @@ def listed(cluster: ServiceCluster) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize(("dag_id", "status"), [("shows_itself", 0), ("fails", 1)])
+@pytest.mark.parametrize(
+    ("dag_id", "status"), [("shows_itself", 0), pytest.param("fails", 1, marks=pytest.mark.long)]
+)
 def test_once_means_until_nothing_is_left_to_do(
     cluster: ServiceCluster, dag_id: str, status: int
 ) -> None:

@@ -108,6 +108,7 @@ def test_starts_answers_and_stops(start: Start, settings: ServerSettings) -> Non
         _ = server.endpoint
 
 
+@pytest.mark.long
 def test_the_packaged_java_will_do(start: Start, settings: ServerSettings, tmp_path: Path) -> None:
     server = start(packaged_java(settings, tmp_path))
 

@@ -20,6 +20,7 @@ pytest.importorskip("pyspark")
 
 APPLICATION = """
 import sys
+from contextlib import suppress
 from pathlib import Path
 from pyspark.sql import SparkSession
 
@@ -28,10 +29,12 @@ for key in ("spark.headway.attempt", "spark.odd"):
     print(key, repr(spark.conf.get(key)))
 print("arguments", sys.argv[1:])
 print("count", spark.range(1000).count())
-print("secret on a command line:", any(
-    b"hush hush" in (entry / "cmdline").read_bytes()
-    for entry in Path("/proc").iterdir() if entry.name.isdigit()
-))
+lines = []
+for entry in Path("/proc").iterdir():
+    with suppress(OSError):  # no process, or one that has ended
+        lines.append((entry / "cmdline").read_bytes())
+print("its own command line:", any(sys.argv[1].encode() in line for line in lines))
+print("secret on a command line:", any(b"hush hush" in line for line in lines))
 Path(sys.argv[1]).write_text(spark.sparkContext.applicationId)
 """
 ODD = "a=b: #c!\\d\té"  # Spark itself drops spaces at the ends
@@ -79,6 +82,7 @@ def test_the_application_is_known_by_its_id(
     assert "two words" in printed
     assert "spark.headway.attempt 'dag.task.1'" in printed
     assert f"spark.odd {ODD!r}" in printed
+    assert "its own command line: True" in printed
     assert "secret on a command line: False" in printed
     assert (tmp_path / "submit" / "spark.properties").stat().st_mode & 0o077 == 0
 
