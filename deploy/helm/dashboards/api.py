@@ -35,5 +35,16 @@ API: Final = Board(
             "What the API answers now, by whether it is a stream.",
             [Query("sum by (kind) (headway_api_running_requests)", "{{kind}}")],
         ),
+        Panel(
+            "Topics of live streams",
+            "What the live streams watch: each process reads a topic once, whoever watches it.",
+            [Query("headway_api_live_topics", "{{instance}}")],
+        ),
+        Panel(
+            "Memory of live topics",
+            "What each process keeps of the topics of its live streams.",
+            [Query("headway_api_live_bytes", "{{instance}}")],
+            "bytes",
+        ),
     ],
 )

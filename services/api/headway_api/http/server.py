@@ -144,25 +144,6 @@ def _uvicorn(app: "ASGIApp", given: ApiSettings) -> "uvicorn.Server":
     return uvicorn.Server(config)
 
 
-def _configured(app: ASGIApp, given: ApiSettings) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        loop="asyncio",
-        http="h11",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=bool(given.trusted_proxies),
-        forwarded_allow_ips=list(given.trusted_proxies),
-        limit_concurrency=MOST_AT_ONCE,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=max(1, round(given.drain_grace)),
-        h11_max_incomplete_event_size=65_536,
-    )
-
-
 def _listen(given: ApiSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
     # asyncio sends small answers at once only by a socket that is said to be of TCP.

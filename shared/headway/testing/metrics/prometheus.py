@@ -71,11 +71,7 @@ def prometheus(
     program = required_program("prometheus", "prometheus")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "rules.yaml").write_text(rules)
-    scraped = "".join(
-        f"      - {{targets: ['127.0.0.1:{port}'], labels: {{instance: {name}}}}}\n"
-        for name, port in targets.items()
-    )
-    (folder / "prometheus.yml").write_text(_CONFIG + scraped)
+    (folder / "prometheus.yml").write_text(_CONFIG + _scraped(targets))
     running = Prometheus(free_port())
     arguments = [
         f"--config.file={folder / 'prometheus.yml'}",
@@ -95,6 +91,13 @@ def prometheus(
     finally:
         process.terminate()
         process.wait(60)
+
+
+def _scraped(targets: Mapping[str, int]) -> str:
+    return "".join(
+        f"      - {{targets: ['127.0.0.1:{port}'], labels: {{instance: {name}}}}}\n"
+        for name, port in targets.items()
+    )
 
 
 def _has_reached(running: Prometheus, number: int) -> bool:
