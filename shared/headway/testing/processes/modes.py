@@ -12,6 +12,9 @@ ADDRESSES: Final = "addresses"
 NICENESS: Final = "HEADWAY_WORKER_ATTEMPT_NICENESS"
 """Attempts do not stand back behind the other tests of a session, which would starve them."""
 
+API_PORT: Final = "HEADWAY_API_PORT"
+"""Each standalone of a session has an API at a free port: they start side by side."""
+
 JAVA: Final = "TEST_JAVA_HOME"
 """The variable that names the Java of the session's machines, which have none on their PATH."""
 
@@ -32,7 +35,7 @@ def all_required() -> bool:
 
 def variables() -> Mapping[str, str]:
     """Return the settings of all processes in this session."""
-    found = {NICENESS: "0"}
+    found = {NICENESS: "0", API_PORT: "0"}
     if pooled():
         found["HEADWAY_DATABASE_POOLER"] = "true"
     if _given("TEST_NOTIFY") in ("0", "off"):

@@ -32,6 +32,8 @@ OF: Final = {
 }
 GIVEN: Final = {"from": "2024-01-01", "to": "2024-01-31", "q": "e"}
 OF_TIMES: Final = {"from": "2024-01-01T00:00:00Z", "to": "2024-01-31T00:00:00Z"}
+OF_ONE: Final = {"timetable": OF_TIMES, "cost": OF_TIMES}
+"""The parameters of paths that end so."""
 AUTHENTICATION: Final = frozenset({"api_token", "api_session", "api_login_limit"})
 
 TABLES = text("""
@@ -51,7 +53,7 @@ def reads(api: Api) -> Iterator[str]:
 
 
 def ask(client: TestClient, path: str, **more: Any) -> int:
-    given = OF_TIMES if path.endswith("/timetable") else GIVEN
+    given = OF_ONE.get(path.rpartition("/")[2], GIVEN)
     answer: httpx.Response = client.get(path, params={**given, **more})
     return int(answer.status_code)
 

@@ -87,10 +87,17 @@ def test_no_role_chooses_an_id_or_the_time_of_what_it_enters(
 
 
 @pytest.mark.regression
-@pytest.mark.parametrize("login", [Login.READONLY, Login.USER])
-@pytest.mark.parametrize("table", HIDDEN)
+@pytest.mark.parametrize(
+    ("login", "table"),
+    [
+        (login, table)
+        for login in (Login.READONLY, Login.USER)
+        for table in HIDDEN
+        if (login, table) != (Login.USER, "secret")  # users store secrets, and read them
+    ],
+)
 def test_who_only_looks_sees_no_token_and_no_proof(
-    database_url: str, table: str, login: Login
+    database_url: str, login: Login, table: str
 ) -> None:
     assert {"task_attempt", "lease", "callback", "process"} <= HIDDEN.keys()
     seen = ", ".join(set(METADATA.tables[table].columns.keys()) - set(HIDDEN[table]))

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, text
 from headway.db.core import engine as engines
 from headway.db.reads import backfill_views, history, spark_views
 from headway.db.reads.charts import calendar, grid_cells, run_times
+from headway.db.reads.live import dag_entries, home_entries, run_entries
 from headway.db.reads.pages import (
     attempt_pages,
     backfill_pages,
@@ -108,6 +109,7 @@ def plans(engine: Engine, bundles: list[str] | None, *, descending: bool) -> lis
         version_pages.page(conn, first)
         spark_views.page(conn, first, None, None, by_run=True, ended=A_DAY)
         charts(conn, bundles)
+        topics(conn, bundles)
     return found
 
 
@@ -130,6 +132,17 @@ def charts(conn: Connection, bundles: list[str] | None) -> None:
     name_search.search(conn, bundles, "idle", 10)
     backfill_views.dates_page(conn, Asked(bundles), 3)
     history.page(conn, Asked(bundles), "idle03")
+
+
+def topics(conn: Connection, bundles: list[str] | None) -> None:
+    """Read the topics that live streams watch."""
+    shown = bundles != ["none"]
+    assert home_entries.home(conn, bundles) is not None
+    assert (dag_entries.dag(conn, bundles, "idle03") is not None) == shown
+    dag_entries.backfill(conn, bundles, 3)
+    assert (run_entries.run(conn, bundles, "idle03", LATEST) is not None) == shown
+    task = run_entries.task(conn, bundles, "idle03", LATEST, "t0", -1)
+    assert (task is not None) == shown
 
 
 @pytest.mark.history
