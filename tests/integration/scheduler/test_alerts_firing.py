@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from headway.metrics import database, parser, process, scheduler, worker
+from headway.metrics import api, database, parser, process, scheduler, worker
 from headway.metrics.metric import ServiceKind
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import SystemClock
@@ -42,7 +42,9 @@ def services(ports: dict[ServiceKind, int]) -> Iterator[dict[ServiceKind, Health
 def be(*, good: bool) -> None:
     """Set what is measured to what is good, or bad, for every alert on it."""
     alive, late = (1.0, 0.0) if good else (0.0, 2 * HOUR)
-    scheduler.PROCESSES.replace({("scheduler",): 1.0, ("parser",): alive, ("worker",): alive})
+    scheduler.PROCESSES.replace(
+        {("scheduler",): 1.0, **dict.fromkeys([("api",), ("parser",), ("worker",)], alive)}
+    )
     scheduler.OLDEST_UNCLAIMED.set(late, "default")
     scheduler.UNCLAIMED.set(1.0, "default")
     scheduler.POOL_STARVING.set(late, "default_pool")
@@ -57,6 +59,7 @@ def be(*, good: bool) -> None:
 
 def count() -> None:
     """Have happened once more what should not."""
+    api.REQUESTS.inc("/api/v2/dags", "5xx")
     scheduler.ATTEMPTS_LOST.inc(by=10)
     scheduler.DEADLINES_MISSED.inc()
     process.ILLEGAL_TRANSITIONS.inc()

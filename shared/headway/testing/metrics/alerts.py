@@ -14,6 +14,9 @@ def samples_in(expression: str) -> set[str]:
 
 
 def impatient(rules: str) -> str:
-    """Return the rules with the same conditions, but that hold at once and look back seconds."""
+    """Return the rules with the same conditions, but that hold at once and look back seconds.
+
+    A condition that looks back hours, to how it was before the alert, still does so.
+    """
     at_once = re.sub(r"\bfor: \d+[smhd]", "for: 0s", rules)
-    return re.sub(r"\[\d+[smhd]\]", "[3s]", at_once)
+    return re.sub(r"\[\d+[sm]\]", "[3s]", at_once)
