@@ -87,7 +87,11 @@ def test_each_alert_fires_and_clears(
         assert server.firing() <= {ABSENT}  # before the first scrape
 
         be(good=False)
-        until(lambda: all_fire(server), f"all alerts but {ABSENT}")
+        until(
+            lambda: all_fire(server),
+            f"all alerts but {ABSENT}",
+            said=lambda: f"Silent: {ALERTS - {ABSENT} - server.firing()}",
+        )
         be(good=True)
         until(lambda: none_fires(server), "no alert any more")
 

@@ -16,7 +16,7 @@ def samples_in(expression: str) -> set[str]:
 def impatient(rules: str) -> str:
     """Return the rules with the same conditions, but that hold at once and look back seconds.
 
-    A condition that looks back hours, to how it was before the alert, still does so.
+    Whether there was an API in the last hour is still asked of the hour.
     """
     at_once = re.sub(r"\bfor: \d+[smhd]", "for: 0s", rules)
-    return re.sub(r"\[\d+[sm]\]", "[3s]", at_once)
+    return re.sub(r"(?<!kind=\"api\"\})\[\d+[smhd]\]", "[3s]", at_once)
