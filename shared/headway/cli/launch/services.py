@@ -65,14 +65,18 @@ def standalone(
     raise typer.Exit(run(dags, schedulers, port))
 
 
-def demo() -> None:
+def demo(
+    days: Annotated[
+        int, typer.Option(min=1, max=7, help="Days of flights; less than a week takes less time.")
+    ] = 7,
+) -> None:
     """Backfill the example DAG over a week of real flights, and show the result.
 
     The exit status is 1 if a run fails, and 130 after Ctrl-C or SIGTERM.
     """
     from headway.cli.launch.demo import run
 
-    raise typer.Exit(run())
+    raise typer.Exit(run(days))
 
 
 def _service(name: str) -> Callable[[], None]:
