@@ -21,7 +21,7 @@ test: $(STAMP)  ## Run all tests but the long ones: unit, integration, the real 
 test-unit: $(STAMP)  ## Run the unit tests in a minute, with fewer examples of most properties than make test
 	$(TESTS) --hypothesis-profile=quick tests/unit
 
-test-long: $(STAMP)  ## Run the tests that repeat at length what those of make test prove
+test-long: $(STAMP)  ## Run the tests marked long: more variants of what make test proves, the examples
 	$(TESTS) -m long
 
 test-images: $(STAMP)  ## Build the images and run containers of them, as root

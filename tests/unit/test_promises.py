@@ -64,6 +64,9 @@ def test_make_test_runs_each_test_that_proves_a_promise() -> None:
     assert len(named) > 70
     assert {(Path(file).name, name) for file, name in promised()} <= run_by_make_test()
     assert named - modules == ONLY_LONG
+    functions = set(re.findall(r"`(test_\w+)(?:\[[^]`]*\])?`", PAGE.read_text()))
+    assert len(functions) > 80
+    assert functions <= {name for _, name in run_by_make_test()}
 
 
 READMES = sorted(TESTS.parent.glob("services/*/README.md"))
