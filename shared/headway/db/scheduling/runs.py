@@ -39,12 +39,16 @@ CREATE = hot("""
 # depends_on_past: tasks of the runs after this one may wait for its own.  A run that is not
 # running yet is looked at when it starts, and then sees what this has written, or waits.
 # LATERAL and LIMIT leave the planner no choice but to go from run to run by the index.
+# The last task may have ended after the scheduler read the clock; a run ends no earlier.
 SETTLE = hot("""
     WITH settled AS (
         UPDATE dag_run AS run
            SET unfinished = it.unfinished, state = coalesce(it.state, run.state),
                ended_at = CASE WHEN it.state IS NOT NULL
-                               THEN greatest(CAST(:now AS timestamptz), run.started_at) END
+                               THEN greatest(
+                                    CAST(:now AS timestamptz), run.started_at,
+                                    (SELECT max(task.ended_at) FROM task_instance AS task
+                                      WHERE task.dag_run_id = run.id)) END
           FROM unnest(CAST(:ids AS bigint[]), CAST(:unfinished AS int[]),
                       CAST(:states AS text[])) AS it (id, unfinished, state)
          WHERE run.id = it.id AND CASE run.state WHEN 'running' THEN true END

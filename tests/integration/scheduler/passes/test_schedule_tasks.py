@@ -66,9 +66,22 @@ def test_a_run_is_taken_from_its_first_task_to_its_end(engine: Engine, replica: 
     seed.finish(engine)
     settle(replica)
     assert seed.run_states(engine) == {"success": 1}
-    with engine.connect() as conn:
-        assert conn.scalar(text("SELECT ended_at FROM dag_run")) == seed.START
     assert settle(replica) == 0
+
+
+def test_a_run_ends_no_earlier_than_its_tasks(engine: Engine, replica: Replica) -> None:
+    """The last task may end after the scheduler has read the clock."""
+    seed.start_run(engine, CHAIN)
+    seed.finish(engine)
+    settle(replica)
+    seed.finish(engine)
+
+    settle(replica)
+
+    with engine.connect() as conn:
+        last = conn.scalar(text("SELECT max(ended_at) FROM task_instance"))
+        assert last > seed.START
+        assert conn.scalar(text("SELECT ended_at FROM dag_run")) == last
 
 
 def test_a_failure_ends_the_run_with_what_depends_on_it(engine: Engine, replica: Replica) -> None:
