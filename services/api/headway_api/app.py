@@ -15,6 +15,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.oidc import OidcSettings
 from headway_api.airflow import router as airflow_routes
+from headway_api.auth import link_page
 from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
@@ -56,7 +57,7 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     )
     app.state.database, app.state.settings, app.state.live = database, given, live
     errors.install(app)
-    add_routes(app, auth_routes.router, *airflow_routes.ROUTERS)
+    add_routes(app, auth_routes.router, link_page.router, *airflow_routes.ROUTERS)
     if oidc is not None and oidc.issuer is not None:
         _add_oidc(app, oidc)
     add_routes(app, *native_routes.ROUTERS, live_routes.router)

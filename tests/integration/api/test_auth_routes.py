@@ -1,5 +1,9 @@
 """Sign in and out, and who a request is taken for."""
 
+import base64
+import hashlib
+import re
+
 import pytest
 from tests.integration.api.conftest import PASSWORD, Api
 
@@ -128,3 +132,16 @@ def test_too_many_tries_are_refused_with_the_time_to_wait(api: Api) -> None:
     assert [answer.status_code for answer in answers[:10]] == [401] * 10
     assert answers[-1].status_code == 429
     assert int(answers[-1].headers["retry-after"]) > 0
+
+
+def test_the_page_of_a_link_may_run_its_own_script_alone_and_talk_to_the_api_alone(
+    api: Api,
+) -> None:
+    answer = api.client().get("/auth/link")
+    [script] = re.findall(r"<script[^>]*>(.*?)</script>", answer.text, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = set(answer.headers["content-security-policy"].split("; "))
+
+    assert answer.status_code == 200
+    assert {"default-src 'none'", f"script-src 'sha256-{digest}'", "connect-src 'self'"} <= policy
+    assert answer.headers["cache-control"] == "no-store"

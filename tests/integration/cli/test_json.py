@@ -24,6 +24,7 @@ COMMANDS = {
     "accounts create": "ann --role admin",
     "accounts delete": "ben --yes",
     "accounts disable": "ben --yes",
+    "accounts link": "ben --at https://headway.example.org/",
     "accounts list": "",
     "accounts set": "ben --role operator",
     "backfill cancel": "1 --yes",

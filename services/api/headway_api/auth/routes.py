@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from headway.actions.accounts import sign_in, tokens
+from headway.actions.accounts import links, sign_in, tokens
 from headway.actions.accounts.sign_in import LoginTry, SignInRefused, TooManyTries
 from headway.actions.accounts.tokens import CreatedToken
 from headway.domain.accounts import Account, AccountRole, shown_bundles
@@ -79,7 +79,7 @@ def begin_session_by_link(shown: LinkLogin, request: Request, response: Response
     database: ApiDatabase = request.app.state.database
     given: ApiSettings = request.app.state.settings
     with database.writes.begin() as conn:
-        account = sign_in.use_link(conn, shown.link)
+        account = links.use_link(conn, shown.link)
         if isinstance(account, SignInRefused):
             raise WrongPasswordError("This link was used, or is too old. Make a new one.")
         opened = sign_in.open_session(conn, account, given.session_lifetime)

@@ -1,4 +1,4 @@
-"""Sign in by a password, a link or OIDC, and sign out."""
+"""Sign in by a password or OIDC, and sign out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, Engine
 
-from headway.db.accounts import accounts, limits, links, sessions
+from headway.db.accounts import accounts, limits, sessions
 from headway.db.accounts.accounts import StoredAccount
 from headway.db.core import events
 from headway.db.core.events import Event
@@ -19,7 +19,6 @@ from headway.runtime.secrets import bearer, passwords
 from headway.runtime.secrets.bearer import BearerKind
 
 SESSION_LIFETIME: Final = 7 * 86_400.0
-LINK_LIFETIME: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +97,14 @@ def sign_out(conn: Connection, session: str) -> None:
         _enter(conn, account, "session.end")
 
 
-def create_link(conn: Connection, name: str, actor: str, lifetime: float = LINK_LIFETIME) -> str:
-    """Return the secret of a link that signs an account in once, within `lifetime` seconds."""
-    secret = bearer.make(BearerKind.LINK)
-    links.create(conn, secret.hash, account_name(name), lifetime)
-    events.add(conn, Event(actor=actor, action="link.create", details={"account": name}))
-    return secret.text
-
-
-def use_link(conn: Connection, link: str) -> Account | SignInRefused:
-    """Use a link, and return whom it signs in; it is refused from then on."""
-    name = links.use(conn, bearer.hash_of(link))
-    return _enabled(None if name is None else accounts.find(conn, name))
-
-
 def find_subject(conn: Connection, issuer: str, subject: str) -> Account | SignInRefused:
     """Return the account of a subject that an OIDC provider has told of."""
-    return _enabled(accounts.find_subject(conn, issuer, subject))
+    return enabled(accounts.find_subject(conn, issuer, subject))
+
+
+def enabled(found: StoredAccount | None) -> Account | SignInRefused:
+    """Return an account that may sign in; refused if there is none, or it is disabled."""
+    return SignInRefused() if found is None or found.disabled else found.account
 
 
 def _accept(
@@ -132,10 +122,6 @@ def _accept(
     if now.password_hash is not None and passwords.is_outdated(now.password_hash):
         accounts.set_password(conn, now.account.name, passwords.hashed(shown.password))
     return now.account
-
-
-def _enabled(found: StoredAccount | None) -> Account | SignInRefused:
-    return SignInRefused() if found is None or found.disabled else found.account
 
 
 def _known_name(given: str) -> str | None:

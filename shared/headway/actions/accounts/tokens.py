@@ -62,7 +62,7 @@ def create_token(
 
     RequestError if it were to have more; AlreadyExistsError if the owner has one of that name.
     """
-    owner = _enabled(conn, request.account)
+    owner = enabled_account(conn, request.account)
     if asker is not None:
         owner = narrowed(owner, asker.role, asker.bundles)
     role = request.role or owner.role
@@ -113,7 +113,11 @@ def revoke_token(conn: Connection, number: int, author: Author, account: str | N
     _enter(conn, author, "token.revoke", (number, *revoked))
 
 
-def _enabled(conn: Connection, name: str) -> Account:
+def enabled_account(conn: Connection, name: str) -> Account:
+    """Return an account, locked.
+
+    AccountNotFoundError without it; RequestError if it is disabled.
+    """
     name = account_name(name)
     found = accounts.lock(conn, name)
     if found is None:

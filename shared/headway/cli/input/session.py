@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from headway.domain.errors import DatabaseError, NotAllowedError
+from headway.domain.errors import DatabaseError, NotAllowedError, RequestError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings import configuration
 from headway.runtime.settings.database import DatabaseSettings
@@ -26,6 +26,9 @@ URL_FILE = "database-url"
 
 API_URL_FILE = "api-database-url"
 """Where it leaves the address by which commands of accounts and tokens log in."""
+
+API_AT_FILE = "api-address"
+"""Where it leaves the address at which its API is reached."""
 
 _NAMING: Final = {
     False: "HEADWAY_DATABASE_USER_URL or HEADWAY_DATABASE_URL name headway_user",
@@ -92,6 +95,22 @@ def url_file(home: Path) -> Path:
 def api_url_file(home: Path) -> Path:
     """Return the file in which it leaves the address for commands of accounts and tokens."""
     return home / API_URL_FILE
+
+
+def api_at_file(home: Path) -> Path:
+    """Return the file in which it leaves the address at which its API is reached."""
+    return home / API_AT_FILE
+
+
+def api_at() -> str:
+    """Return the address at which the API is reached: what a running standalone has left.
+
+    RequestError, saying how to give one, without it.
+    """
+    left = api_at_file(configuration.home())
+    if left.is_file() and (address := left.read_text().strip()):
+        return address
+    raise RequestError("The address of the API is not known here; give it: --at https://HOST.")
 
 
 @contextmanager

@@ -16,6 +16,7 @@ MIGRATE: Final = ("db", "migrate")
 def main() -> None:
     """Be `headway db migrate`, or the service of the command line's name, in a forked process.
 
+    The last line that migrate prints is the path of a link which signs `admin` in, or is empty.
     They do without the modules of all other commands.  The database is the launcher's own: its
     PUBLIC gets no right.
     """
@@ -41,3 +42,4 @@ def _migrate() -> None:
     migrate()
     with connected(database_url) as engine, engine.begin() as conn:
         first.create_admin(conn, Author(actor()))
+        print(first.admin_link(conn, Author(actor())) or "")

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from headway.cli.input.session import api_url_file, url_file
+from headway.cli.input.session import api_at_file, api_url_file, url_file
 from headway.cli.launch import service_program
 from headway.cli.launch.api_address import ApiAddress
 from headway.db.access.logins import Login
@@ -55,9 +55,13 @@ _LOGINS: Final = (*_LOGIN_OF.values(), Login.USER, Login.READONLY)
 
 @dataclass(slots=True)
 class LocalStack:
-    """What runs: the database, as its users reach it, and the services."""
+    """What runs: the database, as its users reach it, and the services.
+
+    `link` is the path of a link of the API that signs `admin` in once; None without that account.
+    """
 
     url: str
+    link: str | None
     postgres: PostgresServer
     children: ServiceGroup
 
@@ -112,12 +116,13 @@ def running(
                     children.start(program)
                 if api is not None:
                     children.start(_api(environment, urls, api))
-                _migrate(prefork, environment, postgres.url, passwords)
+                link = _migrate(prefork, environment, postgres.url, passwords)
             with (
                 _address_known(url_file(home), urls[Login.USER]),
                 _address_known(api_url_file(home), urls[Login.API]),
+                _address_known(api_at_file(home), "" if api is None else api.url),
             ):
-                yield LocalStack(urls[Login.USER], postgres, children)
+                yield LocalStack(urls[Login.USER], link, postgres, children)
         finally:
             children.stop(PATIENCE)
 
@@ -147,8 +152,10 @@ def _launch_from(prefork: Prefork) -> Launch:
 
 def _migrate(
     prefork: Prefork, environment: Mapping[str, str], owner: str, passwords: Mapping[Login, str]
-) -> None:
+) -> str | None:
     """Migrate as the owner, and give each role its password of this start.
+
+    Return the path of a link that signs `admin` in once.
 
     This is done by a process of its own: what it takes to talk to a database is the most
     of what the launcher would hold in memory for as long as it runs.
@@ -162,9 +169,10 @@ def _migrate(
             process = prefork.fork(ServiceOrder(_CALL, service_program.MIGRATE, own), writing)
         finally:
             os.close(writing)
-        said = output.read().strip()
+        said = output.read().removesuffix("\n")
     if process.wait() != 0:
-        raise EmbeddedError(f"The database cannot be migrated. {said}")
+        raise EmbeddedError(f"The database cannot be migrated. {said.strip()}")
+    return said.rpartition("\n")[2] or None
 
 
 def _programs(

@@ -16,14 +16,15 @@ def run(dags: Path, schedulers: int, port: int | None, front: stack.Front = stac
         raise SettingsError(
             f"There is no DAGs folder {dags.absolute()}; create it, or name another with --dags."
         )
-    home, api = configuration.home(), api_address.find()
+    home = configuration.home()
     with (
         interrupts.ending_well(),
+        api_address.claimed() as api,
         stack.running(home, dags, schedulers, port, front, api) as services,
     ):
         print(f"Headway runs the DAGs in {dags.absolute()}.")
         print(f"State: {home}   service logs: {home / 'services'}")
-        print(_about(api))
+        print(_about(api, services.link))
         print("In another terminal, here: `headway dags list`.  Ctrl-C stops everything.")
         sys.stdout.flush()
         stack.wait_for_interrupt(services)
@@ -31,7 +32,10 @@ def run(dags: Path, schedulers: int, port: int | None, front: stack.Front = stac
     return 0
 
 
-def _about(api: ApiAddress | None) -> str:
+def _about(api: ApiAddress | None, link: str | None) -> str:
     if api is None:
         return "The API is not installed; `pip install 'headway[api]'` installs it."
-    return f"API: {api.url}   a token for it: `headway tokens create admin NAME`"
+    about = f"API: {api.url}   a token for it: `headway tokens create admin NAME`"
+    if link is None:
+        return about
+    return f"{about}\nSign in, once and within five minutes: {api.url}{link}"

@@ -10,7 +10,7 @@ from headway.domain.accounts import AccountRole
 from headway.domain.errors import RequestError
 
 app = typer.Typer(
-    help="Accounts of the API: list, create, set, disable, delete.", no_args_is_help=True
+    help="Accounts of the API: list, create, set, link, disable, delete.", no_args_is_help=True
 )
 
 COLUMNS = ("name", "role", "bundles", "oidc_subject", "created_at", "disabled_at")
@@ -100,6 +100,25 @@ def set_account(  # noqa: PLR0913, PLR0917 - each is an option
 
     _act(work)
     tell(f"The account {name} is set.", {"name": name}, output)
+
+
+@app.command()
+def link(
+    name: str,
+    at: Annotated[
+        str | None,
+        typer.Option(help="Address of the API; default: the API of the `standalone` of this home."),
+    ] = None,
+    reason: Reason = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Create a link that signs a browser in once, within five minutes, and show it."""
+    from headway.actions.accounts import links
+    from headway.cli.input.session import api_at
+
+    address = (api_at() if at is None else at).rstrip("/")
+    path = _act(lambda conn: links.create_link(conn, name, _author(reason)))
+    tell(f"{address}{path}", {"name": name, "link": f"{address}{path}"}, output)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Signing in: passwords, limits of tries, links and sessions, also two at once."""
+"""Signing in: passwords, limits of tries, and sessions, also two at once."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,6 @@ from headway.domain.accounts import Account, AccountRole
 from headway.domain.errors import ConflictError
 from headway.domain.login_limits import PER_PAIR
 from headway.runtime.secrets import passwords
-from headway.testing.database.interleaving import in_background, wait_until_blocked
 from headway.testing.database.logins import logged_in
 
 ANN = Account("ann", AccountRole.VIEWER)
@@ -93,28 +92,6 @@ def test_a_password_that_is_changed_meanwhile_signs_nobody_in(api: Engine) -> No
     outcome = sign_in.sign_in(api, LoginTry("ann", HERE, PASSWORD), before_check=change_it)
 
     assert outcome == SignInRefused()
-
-
-def test_a_link_signs_in_once(api: Engine, engine: Engine) -> None:
-    with api.begin() as conn:
-        link = sign_in.create_link(conn, "ann", "user:boss")
-
-    def use() -> Account | SignInRefused:
-        with api.begin() as other:
-            return sign_in.use_link(other, link)
-
-    with api.connect() as conn:
-        assert sign_in.use_link(conn, link) == ANN
-        with in_background(use) as second:
-            wait_until_blocked(engine)
-            conn.commit()
-            assert second.result() == SignInRefused()
-
-
-def test_a_link_expires(api: Engine) -> None:
-    with api.begin() as conn:
-        link = sign_in.create_link(conn, "ann", "user:boss", lifetime=-1)
-        assert sign_in.use_link(conn, link) == SignInRefused()
 
 
 def test_a_session_ends(api: Engine) -> None:

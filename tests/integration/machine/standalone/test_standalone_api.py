@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -18,7 +19,6 @@ from headway.testing.time.clock import PATIENCE, until
 pytestmark = pytest.mark.services
 
 WELL_KNOWN = 8793
-ADDRESS = re.compile(r"^API: (http://127\.0\.0\.1:\d+) ", re.M)
 
 
 @contextmanager
@@ -49,6 +49,18 @@ def who_am_i(url: str, token: str) -> dict[str, Any]:
     return found
 
 
+def sign_in(url: str, secret: str) -> int:
+    """Do what the page of a link does; return the status of the answer."""
+    shown = json.dumps({"link": secret}).encode()
+    site = {"Content-Type": "application/json", "Sec-Fetch-Site": "same-origin"}
+    try:
+        with urlopen(Request(f"{url}/auth/session/link", shown, site), timeout=PATIENCE) as answer:
+            assert "HttpOnly" in answer.headers["Set-Cookie"]
+            return int(answer.status)
+    except HTTPError as error:
+        return error.code
+
+
 def is_there(url: str) -> bool:
     with socket.socket() as some:
         return some.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
@@ -67,7 +79,23 @@ def test_a_token_of_the_account_that_is_there_from_the_start_opens_the_api(
         assert standalone.complained() == ""
 
     left = {path.name for path in machine.home.iterdir()}
-    assert not {"database-url", "api-database-url"} & left
+    assert not {"database-url", "api-database-url", "api-address"} & left
+
+
+def test_a_link_signs_a_browser_in_once(machine: Machine, dags: Path) -> None:
+    """Standalone prints one link, and a command makes another one."""
+    with machine.standalone(dags) as (standalone, _engine):
+        url = address_of(standalone)
+        [printed] = re.findall(r"^Sign in, once .*: (\S+)$", standalone.printed(), re.M)
+        made = machine.run("accounts", "link", "admin").stdout.strip()
+        until(lambda: is_there(url), "the API")
+
+        for link in (printed, made):
+            page, _, secret = link.partition("#")
+            assert page == f"{url}/auth/link"
+            assert "session/link" in urlopen(page, timeout=PATIENCE).read().decode()
+            assert sign_in(url, secret) == 200
+            assert sign_in(url, secret) == 401
 
 
 def test_the_first_account_is_made_once(machine: Machine, dags: Path) -> None:

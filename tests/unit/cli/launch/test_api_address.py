@@ -2,7 +2,9 @@
 
 import pytest
 
+from headway.cli.launch import api_address
 from headway.cli.launch.api_address import ApiAddress
+from headway.domain.errors import SettingsError
 
 
 @pytest.mark.parametrize(
@@ -17,3 +19,28 @@ from headway.cli.launch.api_address import ApiAddress
 )
 def test_the_address_is_one_that_this_machine_reaches(host: str, url: str) -> None:
     assert ApiAddress(host, 8793).url == url
+
+
+def test_two_launchers_at_the_same_moment_take_different_ports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither API listens yet when the other launcher looks."""
+    monkeypatch.delenv("HEADWAY_API_PORT", raising=False)
+    with api_address.claimed() as first, api_address.claimed() as second:
+        assert first is not None
+        assert second is not None
+        assert first.port != second.port
+
+
+def test_a_port_that_is_set_and_claimed_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HEADWAY_API_PORT", "0")
+    with api_address.claimed() as first:
+        assert first is not None
+        monkeypatch.setenv("HEADWAY_API_PORT", str(first.port))
+        with (
+            pytest.raises(SettingsError, match=f"HEADWAY_API_PORT is {first.port}"),
+            api_address.claimed(),
+        ):
+            pytest.fail("two launchers have the same port")
