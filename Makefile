@@ -21,8 +21,9 @@ test: $(STAMP)  ## Run all tests but the long ones: unit, integration, the real 
 test-unit: $(STAMP)  ## Run the unit tests in a minute, with fewer examples of most properties than make test
 	$(TESTS) --hypothesis-profile=quick tests/unit
 
-test-long: $(STAMP)  ## Run the tests marked long: more variants of what make test proves, the examples
+test-long: $(STAMP)  ## Run the tests marked long, and the unit tests with 500 examples of most properties
 	$(TESTS) -m long
+	$(TESTS) --hypothesis-profile=long tests/unit
 
 test-images: $(STAMP)  ## Build the images and run containers of them, as root
 	$(BIN)/pytest tests/images

@@ -28,8 +28,10 @@ from headway.testing.database.postgres import ThrowawayPostgres, throwaway_postg
 from headway.testing.processes import modes
 from headway.testing.processes.required import fail_for_missing
 
-settings.register_profile("any machine", deadline=None)  # no test is held to a speed
-settings.register_profile("quick", settings.get_profile("any machine"), max_examples=20)
+_any_machine = settings(deadline=None)  # no test is held to a speed
+settings.register_profile("usual", _any_machine, max_examples=50)
+settings.register_profile("quick", _any_machine, max_examples=20)
+settings.register_profile("long", _any_machine, max_examples=500)
 
 _SERVER_BYTES = 4 << 30
 """Room for a server of tests, with a database of millions of rows."""
@@ -39,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell that runs tests in the background has them ignore it, and all that they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.load_profile(config.getoption("--hypothesis-profile") or "any machine")
+    settings.load_profile(config.getoption("--hypothesis-profile") or "usual")
     os.environ.update(modes.variables())
     os.environ["TEST_HEADWAY"] = str(Path(__file__).with_name("headway_of_tests.py"))
 

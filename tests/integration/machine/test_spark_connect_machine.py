@@ -207,6 +207,7 @@ def is_closed(address: str, session_id: str) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_a_killed_server_fails_its_job_and_the_next_task_gets_another(
     bench: Bench, tmp_path: Path
 ) -> None:

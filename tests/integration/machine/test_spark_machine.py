@@ -20,7 +20,7 @@ pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parent / "dags" / "spark_jobs"
 LONG = 180.0
-NAMES = ("helped", "submitted", "failing", "overdue")
+NAMES = ("helped", "submitted", "overdue")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Jobs:
     """One run of each DAG, all of them ended, in services that go on."""
 
     machine: Machine
+    stack: Stack
     runs: Mapping[str, StackRun]
     beats: Path
 
@@ -42,7 +43,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
             stack.wait_for_version(name)
         # One after the other: the last ones have little time, and the first one starts Spark.
         runs = {name: ended(stack.trigger(name, {"beats": str(beats)})) for name in NAMES}
-        yield Jobs(machine, runs, beats)
+        yield Jobs(machine, stack, runs, beats)
 
 
 def ended(run: StackRun) -> StackRun:
@@ -68,8 +69,9 @@ def test_an_application_beside_the_dag_file_succeeds(jobs: Jobs) -> None:
     assert known(run.attempt("submit").handle)["application_id"] == told[1]
 
 
+@pytest.mark.long
 def test_an_application_that_fails_ends_the_error_with_its_last_lines(jobs: Jobs) -> None:
-    run = jobs.runs["failing"]
+    run = ended(jobs.stack.trigger("failing"))
     attempt = run.attempt("submit")
 
     assert run.states() == {"submit": "failed"}

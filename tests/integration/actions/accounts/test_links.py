@@ -96,3 +96,11 @@ def test_the_first_account_has_a_link_until_somebody_disables_it(engine: Engine)
         change.create_account(conn, Account("ben", AccountRole.ADMIN), BOSS, oidc=("i", "2"))
         change.disable_account(conn, "admin", BOSS)
         assert first.admin_link(conn, BOSS) is None
+
+
+def test_the_first_account_is_made_once(engine: Engine) -> None:
+    with engine.begin() as conn:
+        assert first.create_admin(conn, BOSS)
+        change.create_account(conn, Account("ben", AccountRole.ADMIN), BOSS, oidc=("i", "2"))
+        change.delete_account(conn, "admin", BOSS)
+        assert not first.create_admin(conn, BOSS)

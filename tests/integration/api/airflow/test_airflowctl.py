@@ -91,6 +91,7 @@ def test_a_password_or_a_token_in_the_environment_will_do(
     assert "'version'" in commands.run("version", "--remote")
 
 
+@pytest.mark.long
 def test_dags_are_shown_and_paused(commands: Commands) -> None:
     assert commands.rows("dags", "get", "etl")[0]["dag_id"] == "etl"
     assert commands.rows("dags", "get-details", "etl")[0]["active_runs_count"] == "1"
@@ -112,12 +113,14 @@ def test_a_dag_is_triggered_and_its_runs_are_shown(commands: Commands) -> None:
     assert "There is no DAG 'nothing'" in commands.run("dags", "trigger", "nothing", fails=True)
 
 
+@pytest.mark.long
 def test_xcoms_and_jobs_are_shown(commands: Commands) -> None:
     assert commands.rows("xcom", "list", "etl", RUN, "work")[0]["key"] == "return_value"
     assert commands.rows("xcom", "get", "etl", RUN, "work", "return_value")[0]["value"] == "42"
     assert commands.rows("jobs", "list")
 
 
+@pytest.mark.long
 def test_a_backfill_is_created_and_shown(commands: Commands) -> None:
     dates = ["--from-date", FIRST, "--to-date", LAST, "--reprocess-behavior", "none"]
     [made] = commands.rows(
@@ -139,6 +142,7 @@ def test_pools_are_created_changed_and_deleted(commands: Commands, tmp_path: Pat
     assert "few" not in commands.run("pools", "list")
 
 
+@pytest.mark.long
 def test_variables_and_connections_are_stored_and_their_values_are_hidden(
     commands: Commands,
 ) -> None:
@@ -160,6 +164,7 @@ def test_variables_and_connections_are_stored_and_their_values_are_hidden(
     commands.run("connections", "delete", "lake")
 
 
+@pytest.mark.long
 def test_what_headway_does_not_have_is_refused_by_a_status(commands: Commands) -> None:
     for refused in (["providers", "list"], ["plugins", "list"], ["assets", "list"]):
         assert "501 Not Implemented" in commands.run(*refused, fails=True)

@@ -149,6 +149,7 @@ def test_everything_ends_with_a_launcher_that_is_killed(
         command.until(lambda: scalar(engine, BUSY) == 1, "the task running again")
 
 
+@pytest.mark.long
 def test_a_start_right_after_the_launcher_was_killed(machine: Machine, endless: Path) -> None:
     """Its Postgres and its services may still be ending; the new ones wait or get along."""
     with machine.standalone(endless) as (command, engine):

@@ -98,6 +98,7 @@ def test_a_link_signs_a_browser_in_once(machine: Machine, dags: Path) -> None:
             assert sign_in(url, secret) == 401
 
 
+@pytest.mark.long
 def test_the_first_account_is_made_once(machine: Machine, dags: Path) -> None:
     with machine.standalone(dags):
         machine.run("accounts", "create", "ann", "--role", "admin", stdin="correct horse battery")
@@ -108,6 +109,7 @@ def test_the_first_account_is_made_once(machine: Machine, dags: Path) -> None:
     assert [account["name"] for account in found] == ["ann"]
 
 
+@pytest.mark.long
 def test_where_the_usual_port_is_taken_the_api_has_another_one(
     machine: Machine, dags: Path
 ) -> None:

@@ -179,7 +179,7 @@ def test_a_program_is_signalled_and_told_to_have_ended(launcher: Launcher) -> No
     assert launcher.fork("leave", "0").wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize("name", ["stay", "ignore_sigterm"])
+@pytest.mark.parametrize("name", ["stay", pytest.param("ignore_sigterm", marks=pytest.mark.long)])
 def test_nothing_is_left_of_a_prefork_server_that_was_closed(launcher: Launcher, name: str) -> None:
     service = launcher.staying(name)
 

@@ -200,7 +200,10 @@ def test_the_command_tells_by_its_exit_status_how_a_service_is(cluster: ServiceC
     assert "HEADWAY_WORKER_HTTP_PORT is 0" in nowhere.stderr
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind == "scheduler" else pytest.mark.long) for kind in KINDS],
+)
 def test_a_port_that_is_taken_ends_a_service_with_the_name_of_the_setting(
     cluster: ServiceCluster, kind: str
 ) -> None:

@@ -24,7 +24,11 @@ with DAG("daily"):
 
 
 @pytest.mark.parametrize(
-    ("revision", "rows"), [("0001", ()), ("0023", ROWS_OF_0023)], ids=["first", "before renames"]
+    ("revision", "rows"),
+    [
+        pytest.param("0001", (), id="first", marks=pytest.mark.long),
+        pytest.param("0023", ROWS_OF_0023, id="before renames"),
+    ],
 )
 def test_an_older_home_gets_its_roles_at_the_next_start(
     tmp_path: Path, revision: str, rows: Sequence[TextClause]

@@ -56,7 +56,10 @@ def test_services_wait_for_a_database_that_is_away(database_url: str, tmp_path: 
         assert "action=stop" in lines[-1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind == "scheduler" else pytest.mark.long) for kind in KINDS],
+)
 def test_a_login_that_is_refused_is_not_waited_for(
     database_url: str, tmp_path: Path, kind: str
 ) -> None:

@@ -10,8 +10,8 @@ from tests.integration.services.parser.zoo.keeper import PLACES, Zoo, dag, runni
 
 pytestmark = pytest.mark.services
 
-_DIFFERENT = {"loops", "ignores_every_signal"}
-"""One that takes all of a processor, and one that cannot be asked to end."""
+_DIFFERENT = {"ignores_every_signal"}
+"""One that cannot be asked to end."""
 
 FAULTS = {**ENDS, **QUICK, **GREED}
 EVERY_PLACE = [f"sleeps_in_place_{number}" for number in range(PLACES)]

@@ -231,7 +231,7 @@ def _parent(pid: int) -> int:
     return 0 if state == "Z" else int(parent)
 
 
-@pytest.mark.parametrize("declared_dead", [False, True])
+@pytest.mark.parametrize("declared_dead", [pytest.param(False, marks=pytest.mark.long), True])
 def test_what_a_parser_has_slept_over_is_not_stored(
     parsers: ServiceCluster, flag: Path, declared_dead: bool
 ) -> None:

@@ -214,7 +214,10 @@ def test_a_run_whose_parser_dies_over_the_parse_is_parsed_for_by_another(
 
 @pytest.mark.parametrize(
     ("interval", "options"),
-    [("1", "dynamic=True"), ("3600", "dynamic=True, min_file_process_interval=1")],
+    [
+        pytest.param("1", "dynamic=True", marks=pytest.mark.long),
+        ("3600", "dynamic=True, min_file_process_interval=1"),
+    ],
 )
 def test_a_dynamic_dag_follows_with_a_delay_and_no_other_one_does(
     database_url: str, tmp_path: Path, outside: Path, interval: str, options: str

@@ -148,7 +148,7 @@ def rows(cluster: ServiceCluster) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.regression
-@pytest.mark.parametrize("seconds", [AHEAD, -AHEAD])
+@pytest.mark.parametrize("seconds", [AHEAD, pytest.param(-AHEAD, marks=pytest.mark.long)])
 def test_a_scheduler_with_a_wrong_clock_runs_what_is_due_by_the_database(
     cluster: ServiceCluster, clock: WrongClock, seconds: float
 ) -> None:

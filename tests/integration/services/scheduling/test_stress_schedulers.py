@@ -25,7 +25,7 @@ from headway.testing.data import seed
 from headway.testing.data.stand_in import SUCCESS, StandIn
 from headway.testing.database.invariants import violations
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 CLOCK, NEVER = SystemClock(), Event()
 HARM = 12.0
@@ -169,7 +169,7 @@ def do_harm(schedulers: Schedulers, random: Random) -> None:
             victim.send_signal(signal.SIGCONT)
 
 
-@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.long), 3])
+@pytest.mark.parametrize("count", [2, 3])
 def test_killed_and_paused_schedulers_break_nothing(
     engine: Engine, database_url: str, tmp_path: Path, count: int
 ) -> None:

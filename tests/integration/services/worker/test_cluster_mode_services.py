@@ -226,7 +226,7 @@ def test_a_retry_that_is_cancelled_while_it_asks_ends_the_earlier_ones_applicati
     assert (scene.handle(run) or {})["application_id"] == scene.cluster.applications()[0]["id"]
 
 
-@pytest.mark.parametrize("dag_id", ["remote", "remote_pod"])
+@pytest.mark.parametrize("dag_id", ["remote", pytest.param("remote_pod", marks=pytest.mark.long)])
 def test_a_cancelled_task_keeps_its_slot_until_its_application_has_ended(
     scene: Scene, dag_id: str
 ) -> None:

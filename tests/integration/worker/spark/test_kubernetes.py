@@ -143,7 +143,7 @@ def test_a_pod_is_made_where_it_is_looked_for(api: Api, tmp_path: Path) -> None:
     [
         pytest.param("Running", AppOutcome.RUNNING, "", marks=pytest.mark.long),
         pytest.param("Succeeded", AppOutcome.SUCCEEDED, "", marks=pytest.mark.long),
-        ("Failed", AppOutcome.FAILED, "Failed. 1 "),
+        pytest.param("Failed", AppOutcome.FAILED, "Failed. 1 ", marks=pytest.mark.long),
     ],
 )
 def test_what_spark_submit_prints_of_a_pod_is_understood(

@@ -1,5 +1,8 @@
 """By which address the API of this machine is reached."""
 
+import socket
+from contextlib import suppress
+
 import pytest
 
 from headway.cli.launch import api_address
@@ -44,3 +47,17 @@ def test_a_port_that_is_set_and_claimed_is_refused(
             api_address.claimed(),
         ):
             pytest.fail("two launchers have the same port")
+
+
+def test_where_the_usual_port_is_taken_another_one_is_claimed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HEADWAY_API_PORT", raising=False)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with suppress(OSError):  # then somebody else listens there, which is as good
+            other.bind(("127.0.0.1", 8793))
+            other.listen()
+        with api_address.claimed() as api:
+            assert api is not None
+            assert api.port != 8793
