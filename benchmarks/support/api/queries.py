@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from benchmarks.support.server import Database
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
+from headway.db.core.engine import reader
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
 from headway_api.app import build, guarded
@@ -30,7 +31,7 @@ class AskedStatements:
         self._client = TestClient(guarded(app, given), "http://localhost", headers=headers)
         self._plain = writes
         self._noted: list[tuple[str, Any]] = []
-        for engine in (reads, writes):
+        for engine in (reads, writes, reader(writes)):
             event.listen(engine, "before_cursor_execute", self._note)
 
     def of(self, path: str) -> list[tuple[str, Any]]:

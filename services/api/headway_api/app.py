@@ -13,7 +13,9 @@ from headway.domain.errors import SettingsError
 from headway.metrics.api import LIVE_BYTES, LIVE_TOPICS
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings.api import ApiSettings
+from headway.runtime.settings.configuration import read
 from headway.runtime.settings.oidc import OidcSettings
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.airflow import router as airflow_routes
 from headway_api.auth import link_page
 from headway_api.auth import routes as auth_routes
@@ -56,6 +58,7 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
         lifespan=lifespan,
     )
     app.state.database, app.state.settings, app.state.live = database, given, live
+    app.state.scheduler_threshold = read(SchedulerSettings).scheduler_health_check_threshold
     errors.install(app)
     add_routes(app, auth_routes.router, link_page.router, *airflow_routes.ROUTERS)
     if oidc is not None and oidc.issuer is not None:

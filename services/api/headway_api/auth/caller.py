@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Final, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
@@ -11,6 +12,7 @@ from headway.actions import transaction
 from headway.actions.accounts import authenticate
 from headway.actions.accounts.authenticate import Authenticated
 from headway.actions.change import Author
+from headway.db.core.engine import reader
 from headway.db.core.notices import Notice
 from headway.db.reads import dag_views
 from headway.db.reads.pages.paging import USUAL_ROWS, Asked
@@ -18,11 +20,16 @@ from headway.domain.accounts import NEEDED_ROLE, Account, Permission, may, permi
 from headway.domain.errors import DagNotFoundError
 from headway_api.auth.database import ApiDatabase
 from headway_api.http.guard import COOKIES
+from headway_api.http.handlers import Deferred
 from headway_api.http.refusals import NotSignedInError, RoleError
 
 T = TypeVar("T")
 
 _SCHEME: Final = "bearer "
+_SIGN_IN: Final = (
+    "Sign in: send a token as `Authorization: Bearer TOKEN`. `headway tokens create` and "
+    "`POST /auth/token` give one."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +111,22 @@ def session_of(request: Request) -> str | None:
     return next(filter(None, found), None)
 
 
-def caller(request: Request) -> Caller:
+async def caller(request: Request) -> Deferred:  # async, so that it needs no thread
+    """Return who makes the request, for whom the handler's thread asks the database.
+
+    NotSignedInError without a token and without a session.
+    """
+    if token_of(request) is None and session_of(request) is None:
+        raise NotSignedInError(_SIGN_IN)
+    return Deferred(partial(signed_in, request))
+
+
+def signed_in(request: Request) -> Caller:
     """Return who makes the request; NotSignedInError without a valid token or session."""
     database: ApiDatabase = request.app.state.database
     found = _authenticated(request, database)
     if found is None:
-        raise NotSignedInError(
-            "Sign in: send a token as `Authorization: Bearer TOKEN`. `headway tokens create` and "
-            "`POST /auth/token` give one."
-        )
+        raise NotSignedInError(_SIGN_IN)
     return Caller(found.account, found.actor, database, found.token)
 
 
@@ -125,7 +139,7 @@ def _authenticated(request: Request, database: ApiDatabase) -> Authenticated | N
     if token is None and session is None:
         return None
     # One statement, without the round trips of a transaction around it.
-    with database.writes.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+    with reader(database.writes).connect() as conn:
         if token is not None:
             return authenticate.by_token(conn, token)
         return None if session is None else authenticate.by_session(conn, session)

@@ -13,8 +13,9 @@ from headway_api.auth.caller import AnyCaller, session_of
 from headway_api.auth.database import ApiDatabase
 from headway_api.http.guard import COOKIES
 from headway_api.http.refusals import TooManyTriesError, WrongPasswordError
+from headway_api.http.routers import QuickRoute
 
-router = APIRouter(prefix="/auth", tags=["auth"])
+router = APIRouter(prefix="/auth", tags=["auth"], route_class=QuickRoute)
 
 
 class PasswordLogin(BaseModel):

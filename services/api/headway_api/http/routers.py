@@ -1,5 +1,6 @@
 """Routers of the paths below one prefix, and how their routes become the application's."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
@@ -8,6 +9,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from headway_api.http.documented import USUAL, Documented
+from headway_api.http.handlers import in_one_thread
 
 AIRFLOW: Final = "/api/v2"
 NATIVE: Final = "/headway/v1"
@@ -16,11 +18,11 @@ NATIVE: Final = "/headway/v1"
 class QuickRoute(APIRoute):
     """A route that tells most other paths from its own without its regular expression.
 
-    Of some two hundred routes each request tries half.
+    Of some two hundred routes each request tries half.  Its handler runs in one thread.
     """
 
-    def __init__(self, path: str, *given: Any, **named: Any) -> None:
-        super().__init__(path, *given, **named)
+    def __init__(self, path: str, endpoint: Callable[..., Any], **named: Any) -> None:
+        super().__init__(path, in_one_thread(endpoint, named.get("status_code")), **named)
         self._begin, self._end = path.partition("{")[0], path.rpartition("}")[2]
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from headway.runtime.secrets import bearer
 from headway_api.auth.caller import AnyCaller, session_of, token_of
 from headway_api.http.documented import USUAL, errors
-from headway_api.http.routers import NATIVE
+from headway_api.http.routers import NATIVE, QuickRoute
 from headway_api.live.hub import LiveHub
 from headway_api.live.messages import EndReason
 from headway_api.live.streams import LiveStream, StreamHolder
@@ -19,7 +19,7 @@ from headway_api.live.topics import FORMS, MOST_TOPICS, parse_all
 
 MEDIA: str = "text/event-stream"
 
-router = APIRouter(prefix=NATIVE, tags=["live"], responses=USUAL)
+router = APIRouter(prefix=NATIVE, tags=["live"], responses=USUAL, route_class=QuickRoute)
 
 
 class LiveResponse(Response):

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, text
 
 from headway.db.accounts.accounts import account_of
+from headway.db.core.prepared import hot
 from headway.domain.accounts import Account
 
 OPEN = text("""
@@ -12,7 +13,7 @@ OPEN = text("""
     VALUES (:id_hash, :account, now() + make_interval(secs => :lifetime))
 """)
 
-FIND = text("""
+FIND = hot("""
     SELECT its.name, its.role, its.bundles,
            api_session.seen_at < now() - interval '1 minute' AS stale
       FROM api_session

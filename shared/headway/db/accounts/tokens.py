@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from headway.db.accounts.accounts import account_of
+from headway.db.core.prepared import hot
 from headway.domain.accounts import Account, AccountRole, narrowed
 
 CREATE = text("""
@@ -17,7 +18,7 @@ CREATE = text("""
  RETURNING id
 """)
 
-FIND = text("""
+FIND = hot("""
     SELECT its.name AS owner, its.role AS owner_role, its.bundles AS owner_bundles,
            token.id, token.name, token.role, token.bundles,
            coalesce(token.last_used_at < now() - interval '1 minute', true) AS stale

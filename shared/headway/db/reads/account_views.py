@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
 from headway.db.reads.pages.paging import Asked, ListPage
 
-ACCOUNTS = text("""
+ACCOUNTS = hot("""
     SELECT name, role, bundles, oidc_issuer, oidc_subject, created_at, disabled_at
       FROM api_account
      WHERE (CAST(:name AS text) IS NULL OR name = :name)
@@ -19,7 +20,7 @@ ACCOUNTS = text("""
      LIMIT :limit
 """)
 
-TOKENS = text("""
+TOKENS = hot("""
     SELECT id, account, name, role, bundles, created_at, expires_at, last_used_at, revoked_at
       FROM api_token
      WHERE name IS NOT NULL AND account = coalesce(CAST(:account AS text), account)

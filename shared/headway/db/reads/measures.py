@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
+from headway.db.core.prepared import hot
+
 # A pool without a scheduled task is counted as well, so that its series goes to 0.
 ADMISSIBLE = text("""
     SELECT pool.name, count(task.id) AS number,
@@ -33,7 +35,7 @@ UNCLAIMED = text("""
      ORDER BY queue
 """)
 
-ALIVE = text("""
+ALIVE = hot("""
     SELECT process.kind, count(*) AS number
       FROM process
       JOIN process_beat AS beat ON beat.process_id = process.id

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.core.prepared import hot
 from headway.domain.arguments import JsonValue
 
-PROCESSES = text("""
+PROCESSES = hot("""
     SELECT process.id, kind, hostname, pid, version, queues, slots, started_at, beat.beat_at,
            drain_requested_at, beat.report,
            (SELECT count(*) FROM task_attempt

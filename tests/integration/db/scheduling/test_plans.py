@@ -254,11 +254,20 @@ def beside_history(
 
 def test_each_statement_whose_plan_is_kept_is_looked_at_here() -> None:
     of_shares = {"backfill_shares.SHARES"}  # by a test of its own, which needs backfills
+    of_short_tables = {  # rows are few, or found by a unique key
+        *("account_views.ACCOUNTS", "account_views.TOKENS", "sessions.FIND", "tokens.FIND"),
+        *("file_pages.ERRORS", "file_pages.WARNINGS", "file_pages.DAG_WARNINGS"),
+        *("measures.ALIVE", "process_views.PROCESSES", "secret_pages.PAGE"),
+    }
+    of_pages = {  # in tests/integration/db/reads/test_page_plans.py
+        *("backfill_pages.PAGE", "dag_pages.TAGS", "pool_pages.PAGE", "process_pages.PAGE"),
+        *("run_pages.NUMBER", "run_pages.ROWS"),
+    }
     of_topics = {  # in tests/integration/db/reads/test_page_plans.py
         *("home_entries.HOME", "dag_entries.DAG", "dag_entries.BACKFILL"),
         *("run_entries.RUN", "run_entries.TASK"),
     }
-    assert hot_statements() <= HOT | of_shares | of_topics
+    assert hot_statements() <= HOT | of_shares | of_short_tables | of_pages | of_topics
 
 
 @pytest.mark.history

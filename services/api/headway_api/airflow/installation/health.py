@@ -14,8 +14,6 @@ from sqlalchemy import Connection
 from headway import __version__
 from headway.db.reads import measures, process_views
 from headway.db.reads.process_views import ProcessView
-from headway.runtime.settings import configuration
-from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.database import ApiDatabase
 from headway_api.http.routers import airflow_router
 
@@ -80,12 +78,12 @@ def get_version() -> ReleaseResponse:
 def get_health(request: Request) -> HealthResponse:
     """Tell whether a scheduler and a parser are alive; 503 if the database does not answer."""
     database: ApiDatabase = request.app.state.database
+    threshold: float = request.app.state.scheduler_threshold
     with database.reads.connect() as conn:
-        return _health(conn)
+        return _health(conn, threshold)
 
 
-def _health(conn: Connection) -> HealthResponse:
-    threshold = configuration.read(SchedulerSettings).scheduler_health_check_threshold
+def _health(conn: Connection, threshold: float) -> HealthResponse:
     alive = measures.alive(conn, threshold)
     processes = process_views.processes(conn)
 

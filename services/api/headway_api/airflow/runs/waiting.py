@@ -21,8 +21,7 @@ from headway.domain.errors import HeadwayError
 from headway.runtime.daemon.clock import SystemClock
 from headway_api.airflow.named import DagId, RunId, run_named
 from headway_api.airflow.runs.models import ShownRun
-from headway_api.auth.caller import AnyCaller, Caller
-from headway_api.auth.caller import caller as caller_of
+from headway_api.auth.caller import AnyCaller, Caller, signed_in
 from headway_api.http.documented import errors
 from headway_api.http.preferences import preferred_wait
 from headway_api.http.routers import airflow_router
@@ -105,7 +104,7 @@ async def _lines(
 
     def look() -> ListedRun:
         # Whoever has lost the right to look is told nothing more.
-        return _look(caller_of(request), dag_id, run_id)
+        return _look(signed_in(request), dag_id, run_id)
 
     while not it.run.ended:
         yield _line({"state": str(it.run.state)})

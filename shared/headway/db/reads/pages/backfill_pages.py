@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.core.prepared import hot
 from headway.db.reads.backfill_views import BackfillProgress
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
@@ -14,7 +15,7 @@ from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.backfill import Direction, Reprocess
 
 # Tasks are not counted, which takes long.
-PAGE = text("""
+PAGE = hot("""
     SELECT it.id, it.dag_id, it.from_date, it.to_date, it.max_active_runs, it.planned,
            it.created_at, it.reprocess, it.direction, it.rollup, it.weight, it.idle_only,
            it.paused, it.cancelled_at, run.queued, run.running, run.succeeded, run.failed,

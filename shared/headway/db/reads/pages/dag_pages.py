@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, text
 
+from headway.db.core.prepared import hot
 from headway.db.reads.dag_views import DagView
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import Key, PagedList
@@ -117,7 +118,7 @@ TOTAL = text("""
              LIMIT :limit) AS counted
 """)
 
-TAGS = text("""
+TAGS = hot("""
     SELECT tag
       FROM dag
      CROSS JOIN LATERAL unnest(dag.tags) AS tag

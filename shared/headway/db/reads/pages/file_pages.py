@@ -4,14 +4,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import Connection, TextClause, text
+from sqlalchemy import Connection, TextClause
 
+from headway.db.core.prepared import hot
 from headway.db.reads.dag_file_views import ImportProblem
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
 from headway.db.reads.pages.paging import Asked, ListPage
 
-ERRORS = text("""
+ERRORS = hot("""
     SELECT bundle, relative_path, error, at
       FROM import_error AS file
      WHERE (CAST(:bundles AS text[]) IS NULL OR bundle = ANY (CAST(:bundles AS text[])))
@@ -31,7 +32,7 @@ ERRORS = text("""
      LIMIT :limit
 """)
 
-WARNINGS = text("""
+WARNINGS = hot("""
     SELECT bundle, relative_path, warning AS error, parsed_at AS at
       FROM dag_file AS file
      WHERE warning IS NOT NULL
@@ -53,7 +54,7 @@ WARNINGS = text("""
 """)
 
 
-DAG_WARNINGS = text("""
+DAG_WARNINGS = hot("""
     SELECT dag.dag_id, file.warning, file.parsed_at AS at
       FROM dag_file AS file
       JOIN dag ON dag.bundle = file.bundle AND dag.relative_path = file.relative_path

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
 from headway.db.reads.pages.paging import MOST_ROWS, Asked, ListPage
@@ -11,7 +12,7 @@ from headway.db.reads.pool_views import PoolView
 
 # A pool is of no bundle.  Who sees some bundles alone sees the pools that active DAGs of these
 # name, with all that takes their slots.
-PAGE = text("""
+PAGE = hot("""
     SELECT name, slots, description, include_deferred,
            (SELECT coalesce(sum(pool_slots), 0) FROM task_attempt
              WHERE pool = it.name AND ended_at IS NULL AND phase = 'queued') AS queued,

@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
 from headway.db.reads.pages.paging import ALWAYS, Asked, ListPage, TimeRange
 from headway.db.reads.process_views import ProcessView
 
 # A process is of no bundle: who sees some alone sees none.
-PAGE = text("""
+PAGE = hot("""
     SELECT process.id, kind, hostname, pid, version, queues, slots, started_at,
            coalesce(beat.beat_at, started_at) AS beat_at, drain_requested_at, beat.report,
            (SELECT count(*) FROM task_attempt

@@ -8,6 +8,7 @@ from typing import Final, cast
 
 from sqlalchemy import Connection, text
 
+from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import Key, PagedList
 from headway.db.reads.pages.paging import (
@@ -90,7 +91,7 @@ KEYS = text("""
      LIMIT :most
 """)
 
-ROWS = text("""
+ROWS = hot("""
     SELECT run.dag_id, run.run_id, run.run_type, run.state, run.interval_start,
            run.interval_end, run.schedule_date, run.run_after, run.started_at, run.ended_at,
            run.conf, version.number AS version, run.backfill_id,
@@ -103,7 +104,7 @@ ROWS = text("""
        AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
 """)
 
-NUMBER = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
+NUMBER = hot("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
 
 
 class RunOrder(StrEnum):

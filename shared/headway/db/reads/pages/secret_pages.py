@@ -1,7 +1,8 @@
 """Connections and variables page by page: nothing that is secret.  Reads only."""
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.cursors import PagedList
 from headway.db.reads.pages.paging import Asked, ListPage
@@ -10,7 +11,7 @@ from headway.domain.variable import EVERY_DAG, SecretKind
 
 # Who sees some bundles alone sees what a DAG of these is granted, or every DAG; and of the grants
 # those of these DAGs.
-PAGE = text("""
+PAGE = hot("""
     SELECT name, type, description, key_id, changed_at, dags
       FROM (SELECT coalesce(secret.name, its.name) AS name, type, description, key_id, changed_at,
                    coalesce(its.dags, '{}') AS dags
