@@ -122,7 +122,7 @@ class Pod:
 
     def _start(self) -> bool:
         """Run the init containers and start the others; return whether that succeeded."""
-        made = manifest.pod(self.name, self._template, self._node.place)
+        made = manifest.pod(self.name, self.address, self._template, self._node.place)
         file = self.folder / "pod.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(made))

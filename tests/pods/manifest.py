@@ -55,7 +55,7 @@ class Place:
     """The address of each name that pods must find."""
 
 
-def pod(name: str, template: Object, place: Place) -> Object:
+def pod(name: str, address: str, template: Object, place: Place) -> Object:
     """Return the Pod for `podman kube play`, and make the folders of its volumes."""
     spec = template["spec"]
     if unknown := sorted(unheeded(spec)):
@@ -66,7 +66,8 @@ def pod(name: str, template: Object, place: Place) -> Object:
     volumes = [
         _volume(volume, place, place.folder / name, group) for volume in spec.get("volumes", [])
     ]
-    aliases = [{"ip": address, "hostnames": [host]} for host, address in place.hosts.items()]
+    aliases = [{"ip": at, "hostnames": [host]} for host, at in place.hosts.items()]
+    own = {"metadata.name": name, "status.podIP": address}
     # Podman's own profile of system calls lets programs make user namespaces. Kubernetes'
     # RuntimeDefault does not: the profile in the place does not either.
     annotations = {"seccomp.security.alpha.kubernetes.io/pod": f"localhost/{SECCOMP}"}
@@ -79,9 +80,9 @@ def pod(name: str, template: Object, place: Place) -> Object:
             "hostAliases": aliases,
             "securityContext": _user(spec),
             "initContainers": [
-                _container(container, place) for container in spec.get("initContainers", [])
+                _container(container, own, place) for container in spec.get("initContainers", [])
             ],
-            "containers": [_container(container, place) for container in spec["containers"]],
+            "containers": [_container(container, own, place) for container in spec["containers"]],
             "volumes": volumes,
         },
     }
@@ -103,17 +104,20 @@ def _user(spec: Object) -> Object:
     return {key: given[key] for key in ("runAsUser", "runAsGroup") if key in given}
 
 
-def _container(given: Object, place: Place) -> Object:
+def _container(given: Object, own: Mapping[str, str], place: Place) -> Object:
     made = {key: copy.deepcopy(given[key]) for key in given.keys() - _UNUSED}
-    made["env"] = [_variable(variable, place) for variable in given.get("env", [])]
+    made["env"] = [_variable(variable, own, place) for variable in given.get("env", [])]
     made["imagePullPolicy"] = "Never"
     return made
 
 
-def _variable(given: Object, place: Place) -> Object:
+def _variable(given: Object, own: Mapping[str, str], place: Place) -> Object:
     if "valueFrom" not in given:
         return given
-    wanted = given["valueFrom"]["secretKeyRef"]
+    source = given["valueFrom"]
+    if "fieldRef" in source:
+        return {"name": given["name"], "value": own[source["fieldRef"]["fieldPath"]]}
+    wanted = source["secretKeyRef"]
     return {"name": given["name"], "value": place.secrets[wanted["name"]][wanted["key"]]}
 
 
