@@ -8,9 +8,9 @@ from starlette.testclient import TestClient
 from tests.integration.api.conftest import AUTHOR, PASSWORD, Api
 
 from headway.actions.accounts import links
+from headway.db.reads.pages import pool_pages
 from headway.runtime.settings.configuration import home, make_home
 from headway.runtime.settings.secret_keys import make_keys_file
-from headway_api.airflow.installation import pools
 
 SAME = {"Sec-Fetch-Site": "same-origin"}
 CANARY = "canary-4711"
@@ -66,7 +66,7 @@ def test_no_log_has_a_secret(
         def fail(*_given: object) -> None:
             raise RuntimeError(ACCIDENT)
 
-        monkeypatch.setattr(pools.pool_pages, "page", fail)
+        monkeypatch.setattr(pool_pages, "page", fail)
         quiet = TestClient(admin.app, "http://localhost", raise_server_exceptions=False)
         fault = quiet.get("/api/v2/pools", headers={"Authorization": f"Bearer {token}"})
 
