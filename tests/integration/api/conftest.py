@@ -15,9 +15,9 @@ from headway.actions.accounts import change, tokens
 from headway.actions.accounts.tokens import TokenRequest
 from headway.actions.change import Author
 from headway.domain.accounts import Account, AccountRole
-from headway.runtime.secrets import passwords
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
+from headway.testing.data.cheap_hashes import hash_at_little_cost
 from headway_api.app import build, guarded
 from headway_api.auth.database import ApiDatabase, reading
 from headway_api.http.server import serving
@@ -90,7 +90,7 @@ def api(
     engine: Engine, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Api]:
     monkeypatch.setenv("HEADWAY_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(passwords, "COST", passwords.ScryptCost(4, 8, 1))  # hashes cost little
+    hash_at_little_cost(monkeypatch)
     settings = read(ApiSettings, port=0)
     reads = reading(database_url, settings)
     yield Api(build(ApiDatabase(reads, engine), settings), settings, engine)

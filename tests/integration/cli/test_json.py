@@ -15,8 +15,8 @@ from headway.cli.main import app
 from headway.cli.screen.output import Format
 from headway.db.access.logins import Login
 from headway.domain.errors import HeadwayError
-from headway.runtime.secrets import passwords
 from headway.testing.data import seed
+from headway.testing.data.cheap_hashes import hash_at_little_cost
 from headway.testing.database import logins
 
 RUN = f"scheduled__{seed.START.isoformat()}"
@@ -106,7 +106,7 @@ BAD = "\x1b]0;owned\x07"
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch, database_url: str) -> None:
     """The commands have the environment of a scheduler's pod: its login, and the one of users."""
-    monkeypatch.setattr(passwords, "COST", passwords.ScryptCost(4, 8, 1))  # hashes cost little
+    hash_at_little_cost(monkeypatch)
     user = make_url(logins.address(database_url, Login.USER))
     monkeypatch.setenv("HEADWAY_DATABASE_API_URL", logins.address(database_url, Login.API))
     monkeypatch.setenv("HEADWAY_DATABASE_URL", logins.address(database_url, Login.SCHEDULER))

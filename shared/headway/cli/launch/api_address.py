@@ -46,7 +46,8 @@ def claimed() -> Iterator[ApiAddress | None]:
         return
     given = configuration.read(ApiSettings)
     is_set = not configuration.defaults(ApiSettings, {"port": given.port})
-    for port in [given.port] + [0] * _TRIES * (not is_set):
+    others = [] if is_set else [0] * _TRIES
+    for port in (given.port, *others):
         with _claim(given.host, port) as free:
             if free is not None:
                 yield ApiAddress(given.host, free)

@@ -12,7 +12,7 @@ from headway.db.access.logins import Login
 from headway.domain.accounts import Account, AccountRole
 from headway.domain.errors import ConflictError
 from headway.domain.login_limits import PER_PAIR
-from headway.runtime.secrets import passwords
+from headway.testing.data.cheap_hashes import hash_at_little_cost
 from headway.testing.database.logins import logged_in
 
 ANN = Account("ann", AccountRole.VIEWER)
@@ -24,7 +24,7 @@ HERE = "192.0.2.1"
 @pytest.fixture
 def api(database_url: str, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """The API's connections to a database with one account, whose hashes cost little."""
-    monkeypatch.setattr(passwords, "COST", passwords.ScryptCost(4, 8, 1))
+    hash_at_little_cost(monkeypatch)
     with logged_in(database_url, Login.API) as own:
         with own.begin() as conn:
             change.create_account(conn, ANN, BOSS, password=PASSWORD)
