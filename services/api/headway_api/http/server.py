@@ -125,10 +125,12 @@ class _Server:
 def _uvicorn(app: "ASGIApp", given: ApiSettings) -> "uvicorn.Server":
     import uvicorn
 
+    from headway_api.http.protocol import LimitedProtocol
+
     config = uvicorn.Config(
         app,
-        loop="asyncio",
-        http="h11",
+        loop="uvloop",
+        http=LimitedProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -139,15 +141,13 @@ def _uvicorn(app: "ASGIApp", given: ApiSettings) -> "uvicorn.Server":
         limit_concurrency=MOST_AT_ONCE,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=max(1, round(given.drain_grace)),
-        h11_max_incomplete_event_size=65_536,
     )
     return uvicorn.Server(config)
 
 
 def _listen(given: ApiSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in given.host else socket.AF_INET
-    # asyncio sends small answers at once only by a socket that is said to be of TCP.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         _limit(listening)

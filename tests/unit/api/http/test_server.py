@@ -25,12 +25,6 @@ def accepted() -> Iterator[socket.socket]:
         yield connection
 
 
-def test_asyncio_is_told_that_it_is_of_tcp_so_that_it_sends_small_answers_at_once(
-    accepted: socket.socket,
-) -> None:
-    assert accepted.proto == socket.IPPROTO_TCP
-
-
 def test_a_client_that_takes_nothing_is_cut_off_by_the_machine(accepted: socket.socket) -> None:
     timeout = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
 
