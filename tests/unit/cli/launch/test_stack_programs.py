@@ -1,7 +1,7 @@
 """What the services of one machine are started with."""
 
 from headway.cli.launch.api_address import ApiAddress
-from headway.cli.launch.stack import _api, _programs
+from headway.cli.launch.stack import _programs
 from headway.db.access.logins import Login
 
 GIVEN = {
@@ -13,10 +13,12 @@ GIVEN = {
 URLS = {login: f"postgresql://{login}@host/name" for login in Login}
 
 
-def environments() -> dict[str, dict[str, str]]:
-    return {
-        program.name: dict(program.environment) for program in _programs(GIVEN, URLS, schedulers=2)
-    }
+API = ApiAddress("127.0.0.1", 4711)
+
+
+def environments(api: ApiAddress | None = None) -> dict[str, dict[str, str]]:
+    programs = _programs(GIVEN, URLS, schedulers=2, api=api)
+    return {program.name: dict(program.environment) for program in programs}
 
 
 def test_each_service_logs_in_as_what_it_is() -> None:
@@ -40,9 +42,9 @@ def test_the_worker_alone_is_given_keys_connections_and_variables() -> None:
 
 
 def test_the_api_has_keys_and_two_logins_and_no_connection_or_variable() -> None:
-    api = _api(GIVEN, URLS, ApiAddress("127.0.0.1", 4711))
+    found = environments(API)
 
-    assert api.environment == {
+    assert found["api"] == {
         "PATH": "/bin",
         "HEADWAY_SECRETS_KEYS": "id:secret",
         "HEADWAY_DATABASE_URL": URLS[Login.API],
@@ -50,3 +52,7 @@ def test_the_api_has_keys_and_two_logins_and_no_connection_or_variable() -> None
         "HEADWAY_DATABASE_READONLY_PASSWORD": "",
         "HEADWAY_API_PORT": "4711",
     }
+
+
+def test_without_an_address_there_is_no_api() -> None:
+    assert "api" not in environments()
