@@ -1,4 +1,4 @@
-"""Databases for tests: one server and one migrated template a session, one copy a test.
+"""Databases for tests: one server and one migrated template a session, and copies of it.
 
 Two modes are for the whole session, and for every process that a test starts:
 TEST_NOTIFY=off switches NOTIFY off, TEST_PGBOUNCER=1 puts PgBouncer before each database.
@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from sqlalchemy import Engine
+from tests.databases import TestDatabases
 from tests.ready_postgres import ready_postgres
 from tests.spark_classes import ready_java
 
@@ -169,28 +170,21 @@ def template(postgres: ThrowawayPostgres) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def used(postgres: ThrowawayPostgres) -> Iterator[list[str]]:
-    """Databases of tests that have ended.
-
-    Each is dropped before the next test but one: by then its last connection has gone, for which
-    the server would wait a tenth of a second.
-    """
-    names: list[str] = []
-    yield names
-    for name in names:
-        postgres.drop_database(name)
+def databases(postgres: ThrowawayPostgres, template: str) -> Iterator[TestDatabases]:
+    """Databases as the template is, for one test after the other."""
+    databases = TestDatabases(postgres, template)
+    yield databases
+    databases.drop()
 
 
 @pytest.fixture
 def database_url(
-    postgres: ThrowawayPostgres, template: str, address: Callable[[str], str], used: list[str]
+    postgres: ThrowawayPostgres, databases: TestDatabases, address: Callable[[str], str]
 ) -> Iterator[str]:
-    """The address of a fresh, migrated database."""
-    while len(used) > 1:
-        postgres.drop_database(used.pop(0))
-    name = f"headway_test_{secrets.token_hex(4)}"
-    yield address(postgres.create_database(name, template))
-    used.append(name)
+    """The address of a migrated database without rows of another test."""
+    name = databases.take()
+    yield address(postgres.url_of(name))
+    databases.give_back(name)
 
 
 @pytest.fixture

@@ -36,6 +36,10 @@ class ThrowawayPostgres:
         self._execute(
             statement.format(sql.Identifier(name), sql.Identifier(template or "template0"))
         )
+        return self.url_of(name)
+
+    def url_of(self, name: str) -> str:
+        """Return the address of a database."""
         return make_url(self.url).set(database=name).render_as_string(hide_password=False)
 
     def drop_database(self, name: str) -> None:
