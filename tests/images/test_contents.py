@@ -5,12 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from headway import __version__
 from headway.testing.containers.podman import Podman
-
-pytestmark = pytest.mark.images
 
 ROOT = Path(__file__).parents[2]
 REQUIREMENTS = {"headway": "", "headway-spark": "-spark"}

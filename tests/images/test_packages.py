@@ -5,8 +5,6 @@ import pytest
 from headway.testing.containers.images import image_with_packages
 from headway.testing.containers.podman import ISOLATED, Podman
 
-pytestmark = pytest.mark.images
-
 VERSIONS = "from importlib.metadata import version; import cronsim; print(version('cronsim'))"
 TYPER = "import typer; print(typer.__version__, typer.__file__)"
 

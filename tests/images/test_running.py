@@ -16,8 +16,6 @@ from headway.testing.containers.images import namespaces_refused
 from headway.testing.containers.podman import ISOLATED, Podman
 from headway.testing.time.clock import until
 
-pytestmark = pytest.mark.images
-
 HERE = Path(__file__).parent
 
 

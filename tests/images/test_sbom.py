@@ -13,8 +13,6 @@ from headway import __version__
 from headway.testing.containers.images import bill_of_materials
 from headway.testing.containers.podman import Podman
 
-pytestmark = pytest.mark.images
-
 ROOT = Path(__file__).parents[2]
 VALIDATOR = "cyclonedx-python-lib[json-validation]==11.12.0"
 VALIDATE = """

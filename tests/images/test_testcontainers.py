@@ -12,8 +12,6 @@ from headway.testing.containers.images import postgres_image
 from headway.testing.containers.podman import Podman
 from headway.testing.time.clock import until
 
-pytestmark = pytest.mark.images
-
 OFFICIAL = "docker.io/library/postgres:18"
 """What the fixture asks for: here it is a name of the image that the test has built."""
 

@@ -13,8 +13,6 @@ import pytest
 from headway import __version__
 from headway.testing.services.machine import Machine
 
-pytestmark = pytest.mark.images
-
 ROOT = Path(__file__).parents[2]
 DAY = re.compile(r"^ *\d{4}-\d\d-\d\d +\d+ ", re.MULTILINE)
 LONG = 600.0

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,10 +26,10 @@ FILES = sorted(
     for file in package.parent.rglob("*.py")
     if "versions" not in file.parts
 )
-TREES = {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text()) for file in FILES}
+PATHS = [file.relative_to(ROOT).as_posix() for file in FILES]
 TABLE_MODULES = sorted(
     path
-    for path in TREES
+    for path in PATHS
     if re.fullmatch(r"shared/headway/db/(?!schema|migrations)(?:\w+/)+(?!__init__)\w+\.py", path)
     and not path.endswith(("/engine.py", "/prepared.py", "/migrate.py"))
 )
@@ -42,17 +43,22 @@ DOORS = {"services/scheduler/headway_scheduler"}
 """Folders with one module, which lies beside folders."""
 
 
+@cache
+def tree_of(path: str) -> ast.Module:
+    return ast.parse((ROOT / path).read_text())
+
+
 def each(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
     """Every node of these kinds in production code, with where it stands."""
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
+    for path in PATHS:
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, kinds):
                 yield f"{path}:{getattr(node, 'lineno', 0)}", node
 
 
 def statements(path: str) -> Iterator[tuple[str, ast.expr]]:
     """The SQL of a module: what its calls of `text` and `hot` are given, with where that stands."""
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in CALLS:
             yield f"{path}:{node.lineno}", node.args[0]
 
@@ -91,14 +97,14 @@ def test_the_code_is_there() -> None:
 
 
 def test_a_file_has_at_most_400_lines_and_nine_of_ten_have_at_most_250() -> None:
-    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in TREES}
+    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in PATHS}
 
     assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
     assert sum(length > USUAL_LINES for length in lengths.values()) < len(lengths) / 10
 
 
 def test_a_folder_has_at_most_18_modules_and_more_than_one() -> None:
-    modules = modules_by_folder(path for path in TREES if "/migrations" not in path)
+    modules = modules_by_folder(path for path in PATHS if "/migrations" not in path)
 
     assert len(modules) >= FOLDERS_AT_LEAST
     assert too_many(modules) == {}
@@ -131,8 +137,8 @@ def test_a_unit_test_starts_no_python() -> None:
 
 def test_no_two_classes_share_a_name() -> None:
     found: dict[str, list[str]] = {}
-    for path, tree in TREES.items():
-        for node in tree.body:
+    for path in PATHS:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(path)
 
@@ -153,7 +159,7 @@ def test_a_function_has_at_most_40_lines() -> None:
 def test_no_module_is_named_for_nothing_in_particular() -> None:
     vague = re.compile(r"util|helper|common|manager|misc|tools?$", re.IGNORECASE)
 
-    found = {path for path in TREES if any(vague.search(Path(n).stem) for n in Path(path).parts)}
+    found = {path for path in PATHS if any(vague.search(Path(n).stem) for n in Path(path).parts)}
 
     assert found == {"services/parser/headway_parser/manager.py"}
 
@@ -177,7 +183,7 @@ def test_nothing_is_unpickled_evaluated_or_executed() -> None:
 
 def test_states_are_moved_in_the_database_layer_only() -> None:
     moving = re.compile(r"\b(UPDATE|INSERT\s+INTO|DELETE\s+FROM)\s+(task_i|dag_run|task_a|callb)")
-    found = {path for path in TREES if moving.search((ROOT / path).read_text())}
+    found = {path for path in PATHS if moving.search((ROOT / path).read_text())}
 
     assert found
     assert {path for path in found if not path.startswith("shared/headway/db/")} == {
@@ -197,7 +203,7 @@ def test_rows_are_locked_in_a_statement_of_their_own_or_materialized(path: str) 
 def test_sql_is_a_constant_of_its_module_without_parts_put_in(path: str) -> None:
     constants = {
         id(node.value.args[0]): target.id
-        for node in TREES[path].body
+        for node in tree_of(path).body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and node.value.args
         for target in node.targets
         if isinstance(target, ast.Name)
@@ -213,7 +219,7 @@ def test_every_constant_of_sql_is_used(path: str) -> None:
     source = (ROOT / path).read_text()
     names = [
         target.id
-        for node in TREES[path].body
+        for node in tree_of(path).body
         if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith(("text(", "hot("))
         for target in node.targets
         if isinstance(target, ast.Name)

@@ -47,7 +47,7 @@ def test_a_new_home_and_its_logs_are_one_accounts_alone(tmp_path: Path) -> None:
     machine, dags = Machine.new(tmp_path / "machine"), tmp_path / "dags"
     dags.mkdir()
     (dags / "says.py").write_text(DAG)
-    with machine.standalone(dags) as (_, engine):
+    with machine.standalone(dags, new=True) as (_, engine):
         until(lambda: machine.run("dags", "trigger", "says").returncode == 0, "a run")
 
         def ended() -> bool:

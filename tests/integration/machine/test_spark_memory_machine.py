@@ -32,10 +32,10 @@ class Scene:
     machine: Machine
     stack: Stack
 
-    def trigger_all(self, folder: Path, how: str) -> dict[str, StackRun]:
-        """Begin a run of each DAG, with a folder of its own."""
+    def trigger(self, folder: Path, how: str, *dag_ids: str) -> dict[str, StackRun]:
+        """Begin a run of each of these DAGs, with a folder of its own."""
         runs: dict[str, StackRun] = {}
-        for dag_id in PLACES:
+        for dag_id in dag_ids:
             (folder / dag_id).mkdir()
             params = {"folder": str(folder / dag_id), "how": how}
             runs[dag_id] = self.stack.trigger(dag_id, params)
@@ -89,13 +89,19 @@ def both_attempts(runs: dict[str, StackRun]) -> dict[str, str]:
 def test_a_heap_that_is_too_small_fails_the_attempt_which_is_tried_again(
     scene: Scene, tmp_path: Path
 ) -> None:
-    runs = scene.trigger_all(tmp_path, "heap")
-
-    told = both_attempts(runs)
+    told = both_attempts(scene.trigger(tmp_path, "heap", "server", "driver"))
 
     assert "The Spark Connect server does not answer" in told["server"]
     assert "or ran out of memory" in told["server"]
     assert "The attempt's Spark driver ran out of memory, and exited with 52" in told["driver"]
+
+
+@pytest.mark.long
+def test_an_application_whose_heap_is_too_small_fails_its_attempt_too(
+    scene: Scene, tmp_path: Path
+) -> None:
+    told = both_attempts(scene.trigger(tmp_path, "heap", "submission"))
+
     assert "application.py ran out of memory, and exited with 52" in told["submission"]
 
 
@@ -103,7 +109,7 @@ def test_a_heap_that_is_too_small_fails_the_attempt_which_is_tried_again(
 def test_a_machine_that_the_system_kills_fails_the_attempt_which_is_tried_again(
     scene: Scene, tmp_path: Path
 ) -> None:
-    runs = scene.trigger_all(tmp_path, "killed")
+    runs = scene.trigger(tmp_path, "killed", *PLACES)
     until(lambda: all((tmp_path / name / "begun").exists() for name in runs), "their work", LONG)
     machines = scene.java()
 

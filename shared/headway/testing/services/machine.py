@@ -20,6 +20,7 @@ from sqlalchemy import Engine
 from headway.db.core import engine as engines
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.testing.processes import modes
+from headway.testing.services.homes import begin_with_a_database
 from headway.testing.time.clock import PATIENCE, T, until
 
 PROGRAMS: Final = (
@@ -144,8 +145,15 @@ class Machine:
             command.end(Signals.SIGTERM)
 
     @contextmanager
-    def standalone(self, dags: Path, *options: str) -> Iterator[tuple[Command, Engine]]:
-        """Run `headway standalone`, whose services have all started when the context begins."""
+    def standalone(
+        self, dags: Path, *options: str, new: bool = False
+    ) -> Iterator[tuple[Command, Engine]]:
+        """Run `headway standalone`, whose services have all started when the context begins.
+
+        If it is to be `new`, it makes its home and its database itself.
+        """
+        if not new:
+            begin_with_a_database(self.home)
         with self.running("standalone", "--dags", str(dags), *options) as command:
             command.until(lambda: "Ctrl-C stops everything" in command.printed(), "standalone up")
             url = (self.home / "database-url").read_text()

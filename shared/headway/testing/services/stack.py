@@ -25,6 +25,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
 from headway.testing.processes import modes
+from headway.testing.services.homes import begin_with_a_database
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import PATIENCE
 
@@ -199,8 +200,7 @@ def running_stack(
     It has read every file of `dags`, all of them good, when the context begins; after it
     nothing runs any more.
     """
-    home.mkdir(parents=True, exist_ok=True)
-    _begin_with_a_database(home)
+    begin_with_a_database(home)
     environment = environment_for(home, given)
     arguments = ["standalone", "--dags", str(dags), "--schedulers", str(schedulers)]
     with (home / "standalone.log").open("wb") as log:
@@ -223,13 +223,6 @@ def running_stack(
         service.send_signal(signal.SIGTERM)
         service.wait(PATIENCE)
     stack.check_end()
-
-
-def _begin_with_a_database(home: Path) -> None:
-    """Give a new home the session's database directory, with the accounts that own its files."""
-    prepared, own = modes.postgres_directory(), home / "postgres"
-    if prepared is not None and not own.exists():
-        subprocess.run(["cp", "--archive", str(prepared), str(own)], check=True)
 
 
 def _address(home: Path, service: "subprocess.Popen[bytes]") -> str:
