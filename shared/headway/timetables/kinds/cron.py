@@ -111,6 +111,8 @@ class DataTimetable(Recurring):
         """Return a time at which every interval that is over by `moment` has started."""
         if self._length is None:
             return self._ticks.at_or_before(moment) - INSTANT
+        if not self._length.months and not self._length.days:  # clocks change nothing about it
+            return moment.astimezone(UTC) - self._length.rest
         slack = _SLACK + timedelta(days=3 if self._length.months else 0)
         return min(moment, self._length.after(moment, self._ticks.zone, -1) + slack)
 

@@ -1,6 +1,6 @@
 """No question to a timetable takes long, whatever its author has put together."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -8,7 +8,7 @@ from headway.domain.interval import DataInterval
 from headway.timetables.base import TimeRestriction
 from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
 from headway.timetables.kinds.combined import Union
-from headway.timetables.kinds.cron import CronTimetable, MultipleCronTimetable
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
 from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
 from headway.timetables.kinds.paydays import LastWorkdayOnOrBefore
 from headway.timetables.kinds.recurring import Recurring
@@ -122,3 +122,13 @@ def test_blocks_share_a_limit_unless_they_have_shares_of_it() -> None:
             half.left -= 10
         assert outer.left == MOST_WORK - 10
         assert half.left == MOST_WORK // 2 - 10
+
+
+def test_of_windows_that_begin_each_minute_the_last_one_is_found_at_once() -> None:
+    month = DataTimetable("* * * * *", interval=timedelta(days=30))
+
+    with limited() as effort:
+        last = month.last_over(NOW)
+
+    assert last == DataInterval(NOW - timedelta(days=30), NOW)
+    assert MOST_WORK - effort.left < 100
