@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPResponse, RemoteDisconnected
+from http.client import HTTPConnection
 from pathlib import Path
 from random import Random
 from threading import Lock, Thread, local
@@ -18,6 +17,7 @@ from typing import Final
 
 import psutil
 
+from benchmarks.support.api.client import PATIENCE, BenchClient
 from benchmarks.support.meter import cpu_seconds
 from benchmarks.support.server import Database
 from headway.actions.accounts import change, tokens
@@ -27,7 +27,6 @@ from headway.db.access.logins import Login
 from headway.domain.accounts import Account, AccountRole
 from headway.runtime.processes.parent_death import dies_with_parent
 
-PATIENCE: Final = 60.0
 CLIENTS: Final = 32
 """Threads that ask at a rate: as many requests may be under way."""
 
@@ -47,21 +46,10 @@ class ApiService:
 
     def get(self, path: str) -> bytes:
         """Return what a path answers, by a connection that this thread keeps."""
-        try:
-            answer, body = self._ask(path)
-        except RemoteDisconnected:  # it was kept for too long
-            self._own.connection = None
-            answer, body = self._ask(path)
-        assert answer.status == HTTPStatus.OK, (path, answer.status, body)
-        return body
-
-    def _ask(self, path: str) -> tuple[HTTPResponse, bytes]:
-        connection: HTTPConnection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = self._own.connection = HTTPConnection("127.0.0.1", self.port)
-        connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
-        answer = connection.getresponse()
-        return answer, answer.read()
+        client: BenchClient | None = getattr(self._own, "client", None)
+        if client is None:
+            client = self._own.client = BenchClient(self.port, self.token)
+        return client.get(path)
 
     def seconds(self, path: str) -> float:
         """Return how long a request takes."""

@@ -10,7 +10,8 @@ from threading import Event, Thread
 from typing import Final
 from urllib.parse import urlencode
 
-from benchmarks.support.api.service import PATIENCE, ApiService
+from benchmarks.support.api.client import PATIENCE
+from benchmarks.support.api.service import ApiService
 
 _WHOLE: Final = b"event: snapshot"
 _CHANGE: Final = b"event: change"
