@@ -89,19 +89,19 @@ def both_attempts(runs: dict[str, StackRun]) -> dict[str, str]:
 def test_a_heap_that_is_too_small_fails_the_attempt_which_is_tried_again(
     scene: Scene, tmp_path: Path
 ) -> None:
-    told = both_attempts(scene.trigger(tmp_path, "heap", "server", "driver"))
+    told = both_attempts(scene.trigger(tmp_path, "heap", "server"))
 
     assert "The Spark Connect server does not answer" in told["server"]
     assert "or ran out of memory" in told["server"]
-    assert "The attempt's Spark driver ran out of memory, and exited with 52" in told["driver"]
 
 
 @pytest.mark.long
-def test_an_application_whose_heap_is_too_small_fails_its_attempt_too(
+def test_a_driver_or_an_application_whose_heap_is_too_small_fails_its_attempt_too(
     scene: Scene, tmp_path: Path
 ) -> None:
-    told = both_attempts(scene.trigger(tmp_path, "heap", "submission"))
+    told = both_attempts(scene.trigger(tmp_path, "heap", "driver", "submission"))
 
+    assert "The attempt's Spark driver ran out of memory, and exited with 52" in told["driver"]
     assert "application.py ran out of memory, and exited with 52" in told["submission"]
 
 

@@ -171,7 +171,7 @@ def test_who_does_not_know_its_secret_is_refused(start: Start, settings: ServerS
 
 
 @pytest.mark.regression
-@pytest.mark.parametrize("how", ["stopped", "killed"])
+@pytest.mark.parametrize("how", [pytest.param("stopped", marks=pytest.mark.long), "killed"])
 def test_a_process_that_a_udf_has_started_ends_with_its_session_or_with_the_server(
     start: Start, settings: ServerSettings, how: str
 ) -> None:
