@@ -9,7 +9,10 @@ from unittest.mock import create_autospec
 
 import pytest
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 from uvicorn.server import ServerState
 
 from headway.runtime.settings.api import ApiSettings
@@ -21,31 +24,19 @@ HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n"
 
 
-async def counting(scope: Scope, receive: Receive, send: Send) -> None:
-    """An application that answers with how many bytes the body of a request has."""
-    while scope["type"] == "lifespan":
-        kind = (await receive())["type"]
-        await send({"type": f"{kind}.complete"})
-        if kind == "lifespan.shutdown":
-            return
-    length, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return
-        length += len(message["body"])
-        more = message["more_body"]
-    body = str(length).encode()
-    headers = [(b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+async def length(request: Request) -> PlainTextResponse:
+    """Answer with how many bytes the body has."""
+    return PlainTextResponse(str(len(await request.body())))
+
+
+COUNTING = Starlette(routes=[Route("/", length, methods=["GET", "POST"])])
 
 
 @pytest.fixture
 def client() -> Iterator[socket.socket]:
     """A connection to the API, whose answers come within seconds."""
     with (
-        server.serving(lambda: counting, read(ApiSettings, port=0)) as port,
+        server.serving(lambda: COUNTING, read(ApiSettings, port=0)) as port,
         closing(socket.create_connection(("127.0.0.1", port), 30)) as connection,
     ):
         yield connection
@@ -103,9 +94,9 @@ class TestSlowClients:
         assert until_closed(client) == b""
 
 
-def test_who_has_sent_a_request_is_waited_for_by_nobody() -> None:
+def test_the_time_for_a_request_ends_when_it_has_come() -> None:
     async def late_after(request: bytes) -> bool:
-        config = uvicorn.Config(counting)
+        config = uvicorn.Config(COUNTING)
         connection = LimitedProtocol(config, ServerState(), {})
         connection.connection_made(create_autospec(Transport, instance=True))
         connection.data_received(request)

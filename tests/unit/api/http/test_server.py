@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from headway.runtime.daemon.bell import Bell
@@ -45,15 +46,6 @@ async def failing(scope: Scope, receive: Receive, _send: Send) -> None:
     raise RuntimeError("broken")
 
 
-async def idle(scope: Scope, receive: Receive, send: Send) -> None:
-    """An application that starts and stops."""
-    while scope["type"] == "lifespan":
-        kind = (await receive())["type"]
-        await send({"type": f"{kind}.complete"})
-        if kind == "lifespan.shutdown":
-            return
-
-
 def test_a_server_that_ends_by_itself_ends_its_process_with_an_error() -> None:
     bell = Bell()
 
@@ -67,7 +59,7 @@ def test_a_server_that_ends_by_itself_ends_its_process_with_an_error() -> None:
 def test_a_server_that_is_told_to_end_has_not_failed() -> None:
     bell = Bell()
 
-    with server.serving(lambda: idle, read(ApiSettings, port=0), bell) as port:
+    with server.serving(Starlette, read(ApiSettings, port=0), bell) as port:
         socket.create_connection(("127.0.0.1", port)).close()
 
     assert not bell.stopped.is_set()
