@@ -166,11 +166,12 @@ def test_of_two_schedulers_that_start_at_once_one_finds_the_other(
         with engine.begin() as conn:
             return schedulers.join(conn, seed.register(engine), alone=True)
 
-    with engine.connect() as conn, in_background(join) as other:
+    with engine.connect() as conn:
         assert schedulers.join(conn, one, alone=True) is None
-        wait_until_blocked(engine)
-        conn.commit()
-        assert isinstance(other.result(), ConflictError)
+        with in_background(join) as other:
+            wait_until_blocked(engine)
+            conn.commit()
+            assert isinstance(other.result(), ConflictError)
 
 
 def test_a_scheduler_that_starts_holds_up_none_that_runs(engine: Engine) -> None:
