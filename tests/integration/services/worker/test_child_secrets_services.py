@@ -31,6 +31,16 @@ class Above:
         return cls(*(task_processes.shown(pid, what) for what in ("cmdline", "environ")))
 
 
+def settled(task: int) -> list[Above]:
+    """Return the processes above a task; none while there is one between nanny and fork server.
+
+    That one has made the nanny's namespace.  It may end after the task has begun.
+    """
+    above = [Above.of(pid) for pid in task_processes.ancestors(task)]
+    forking = ["headway.runtime.forker children" in process.command for process in above]
+    return above if forking == [True, True] + [False] * (len(above) - 2) else []
+
+
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     home = tmp_path_factory.mktemp("secrets")
@@ -45,7 +55,7 @@ def looking(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Sta
     run = stack.trigger("looks_around", {"folder": str(folder)})
     file = folder / "itself"
     task = until(lambda: task_processes.find(file.read_text() if file.exists() else ""), "the task")
-    above = [Above.of(pid) for pid in task_processes.ancestors(task)]
+    above = until(lambda: settled(task), "nanny, fork server, worker")
     (folder / "go").touch()
     return run.wait(), above
 
