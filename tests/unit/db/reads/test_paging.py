@@ -29,7 +29,7 @@ def numbers(count: int, step: int = 1) -> Look:
         last = min(first + rows, count)
         matching = [(number,) for number in range(first, last) if number % step == 0]
         end = (last - 1,) if last - first == rows and len(matching) <= most else None
-        return Looked(matching[:most], end)
+        return Looked(matching[:most], min(len(matching), most), end)
 
     return look
 

@@ -94,12 +94,6 @@ TOTAL = text("""
     SELECT count(*)
       FROM (SELECT
               FROM dag
-              LEFT JOIN LATERAL (
-                   SELECT state
-                     FROM dag_run
-                    WHERE dag_run.dag_id = dag.dag_id
-                    ORDER BY schedule_date DESC, id DESC
-                    LIMIT 1) AS last ON true
              WHERE (CAST(:bundles AS text[]) IS NULL
                     OR dag.bundle = ANY (CAST(:bundles AS text[])))
                AND (CAST(:bundle AS text) IS NULL OR dag.bundle = :bundle)
@@ -110,7 +104,11 @@ TOTAL = text("""
                AND (CAST(:paused AS boolean) IS NULL OR dag.paused = :paused)
                AND (CAST(:active AS boolean) IS NULL OR dag.active = :active)
                AND (CAST(:last_states AS text[]) IS NULL
-                    OR last.state = ANY (CAST(:last_states AS text[])))
+                    OR (SELECT state
+                          FROM dag_run
+                         WHERE dag_run.dag_id = dag.dag_id
+                         ORDER BY schedule_date DESC, id DESC
+                         LIMIT 1) = ANY (CAST(:last_states AS text[])))
                AND (CAST(:import_error AS boolean) IS NULL
                     OR EXISTS (SELECT FROM import_error AS error
                                 WHERE error.bundle = dag.bundle

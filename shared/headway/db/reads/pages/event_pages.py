@@ -13,36 +13,43 @@ from headway.db.reads.pages.paging import ALWAYS, Asked, CappedTotal, ListPage, 
 
 # What is about no DAG, or about one that is gone, is for those alone who see every bundle.
 KEYS = text("""
-    SELECT id, matches, number = :rows AS is_end
-      FROM (SELECT id, row_number() OVER () AS number,
-                   (CAST(:bundles AS text[]) IS NULL
-                    OR coalesce((SELECT bundle FROM dag WHERE dag.dag_id = entry.dag_id)
-                                = ANY (CAST(:bundles AS text[])), false))
-                   AND (CAST(:dag_id AS text) IS NULL OR dag_id = :dag_id)
-                   AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
-                   AND (CAST(:run_id AS text) IS NULL OR run_id = :run_id)
-                   AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
-                   AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
-                   AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
-                   AND (CAST(:actor AS text) IS NULL OR actor = :actor)
-                   AND (CAST(:actor_like AS text) IS NULL OR actor ILIKE :actor_like)
-                   AND (CAST(:actions AS text[]) IS NULL
-                        OR action = ANY (CAST(:actions AS text[])))
-                   AND (CAST(:not_actions AS text[]) IS NULL
-                        OR action <> ALL (CAST(:not_actions AS text[])))
-                   AND (CAST(:action_like AS text) IS NULL OR action ILIKE :action_like)
-                   AND (CAST(:at_start AS timestamptz) IS NULL OR at >= :at_start)
-                   AND (CAST(:at_end AS timestamptz) IS NULL OR at < :at_end) AS matches
-              FROM (SELECT id, at, actor, action, dag_id, run_id, task_id
-                      FROM event
-                     WHERE CASE WHEN CAST(:last_id AS bigint) IS NULL THEN true
-                                WHEN :descending THEN id < :last_id
-                                ELSE id > :last_id END
-                     ORDER BY CASE WHEN :descending THEN id END DESC,
-                              CASE WHEN NOT :descending THEN id END
-                     LIMIT :rows) AS entry) AS looked
-     WHERE matches OR number = :rows
-     LIMIT :most
+    WITH found AS (
+        SELECT id, matches, number = :rows AS is_end
+          FROM (SELECT id, row_number() OVER () AS number,
+                       (CAST(:bundles AS text[]) IS NULL
+                        OR coalesce((SELECT bundle FROM dag WHERE dag.dag_id = entry.dag_id)
+                                    = ANY (CAST(:bundles AS text[])), false))
+                       AND (CAST(:dag_id AS text) IS NULL OR dag_id = :dag_id)
+                       AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
+                       AND (CAST(:run_id AS text) IS NULL OR run_id = :run_id)
+                       AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
+                       AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
+                       AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
+                       AND (CAST(:actor AS text) IS NULL OR actor = :actor)
+                       AND (CAST(:actor_like AS text) IS NULL OR actor ILIKE :actor_like)
+                       AND (CAST(:actions AS text[]) IS NULL
+                            OR action = ANY (CAST(:actions AS text[])))
+                       AND (CAST(:not_actions AS text[]) IS NULL
+                            OR action <> ALL (CAST(:not_actions AS text[])))
+                       AND (CAST(:action_like AS text) IS NULL OR action ILIKE :action_like)
+                       AND (CAST(:at_start AS timestamptz) IS NULL OR at >= :at_start)
+                       AND (CAST(:at_end AS timestamptz) IS NULL OR at < :at_end) AS matches
+                  FROM (SELECT id, at, actor, action, dag_id, run_id, task_id
+                          FROM event
+                         WHERE CASE WHEN CAST(:last_id AS bigint) IS NULL THEN true
+                                    WHEN :descending THEN id < :last_id
+                                    ELSE id > :last_id END
+                         ORDER BY CASE WHEN :descending THEN id END DESC,
+                                  CASE WHEN NOT :descending THEN id END
+                         LIMIT :rows) AS entry) AS looked
+         WHERE matches OR number = :rows
+         LIMIT :most
+    )
+    SELECT id, matches, is_end, matching
+      FROM (SELECT *, count(*) FILTER (WHERE matches) OVER () AS matching,
+                   row_number() OVER () = count(*) OVER () AS is_last
+              FROM found) AS counted
+     WHERE is_last OR NOT :counting
 """)
 
 ROWS = text("""
@@ -99,7 +106,8 @@ def total(
     conn: Connection, bundles: Sequence[str] | None, wanted: EventFilter = ANY_EVENT
 ) -> CappedTotal:
     """Count the entries that are wanted."""
-    return paging.count(_EventSearch(conn, Asked(bundles, descending=True), wanted).look)
+    look = _EventSearch(conn, Asked(bundles, descending=True), wanted, counting=True).look
+    return paging.count(look)
 
 
 def one(conn: Connection, bundles: Sequence[str] | None, number: int) -> ListedEvent | None:
@@ -114,6 +122,7 @@ class _EventSearch:
     conn: Connection
     asked: Asked
     wanted: EventFilter
+    counting: bool = False
 
     def look(self, after: Key | None, rows: int, most: int) -> Looked:
         fields = {name: getattr(self.wanted, name) for name in EventFilter.__dataclass_fields__}
@@ -127,12 +136,14 @@ class _EventSearch:
             "bundles": paging.as_list(self.asked.bundles),
             "rows": rows,
             "most": most,
+            "counting": self.counting,
             "descending": self.asked.descending,
             "last_id": after and after[0],
         }
         found = self.conn.execute(KEYS, parameters).all()
+        matching = found[-1].matching if found else 0
         keys: list[Key] = [(row.id,) for row in found if row.matches]
-        return Looked(keys, (found[-1].id,) if found and found[-1].is_end else None)
+        return Looked(keys, matching, (found[-1].id,) if found and found[-1].is_end else None)
 
 
 def _rows(

@@ -93,12 +93,14 @@ ANY_DURATION: Final = DurationRange()
 
 
 class Looked(NamedTuple):
-    """What one statement has found: keys of rows that match, and the key that it looked up to.
+    """What one statement has found: rows that match, and the key that it looked up to.
 
-    `end` is None when the statement has not looked at as many rows as it might.
+    One that only counts has the last of the keys alone.  `end` is None when the statement has not
+    looked at as many rows as it might.
     """
 
     keys: Sequence[Key]
+    matching: int
     end: Key | None
 
 
@@ -130,8 +132,16 @@ def search(look: Look, after: Key | None, most: int) -> FoundKeys:
 
 def count(look: Look) -> CappedTotal:
     """Count the rows that match, as far as they are counted."""
-    found = search(look, None, MOST_ROWS)
-    return CappedTotal(len(found.keys), exact=found.following is None)
+    counted, after = 0, None
+    for rows in STRETCHES:
+        looked = look(after, rows, MOST_ROWS + 1 - counted)
+        counted += looked.matching
+        if counted > MOST_ROWS:
+            return CappedTotal(MOST_ROWS, exact=False)
+        if looked.end is None:
+            return CappedTotal(counted, exact=True)
+        after = looked.end
+    return CappedTotal(counted, exact=False)
 
 
 def capped(counted: int) -> CappedTotal:

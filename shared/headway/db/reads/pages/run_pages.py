@@ -28,67 +28,74 @@ from headway.domain.states import RunState, RunType
 # of its branches then, and the innermost SELECT walks along an index.  Rows without a place have
 # their number alone.
 KEYS = text("""
-    SELECT place, id, matches, number = :rows AS is_end
-      FROM (SELECT place, id, row_number() OVER () AS number,
-                   (CAST(:bundles AS text[]) IS NULL
-                    OR (SELECT bundle FROM dag WHERE dag.dag_id = run.dag_id)
-                       = ANY (CAST(:bundles AS text[])))
-                   AND (CAST(:dag_ids AS text[]) IS NULL
-                        OR dag_id = ANY (CAST(:dag_ids AS text[])))
-                   AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
-                   AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
-                   AND (CAST(:states AS text[]) IS NULL
-                        OR state = ANY (CAST(:states AS text[])))
-                   AND (CAST(:run_types AS text[]) IS NULL
-                        OR run_type = ANY (CAST(:run_types AS text[])))
-                   AND (CAST(:version AS int) IS NULL
-                        OR (SELECT version.number FROM dag_version AS version
-                             WHERE version.id = run.version_id) = :version)
-                   AND (CAST(:backfill_id AS bigint) IS NULL OR backfill_id = :backfill_id)
-                   AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
-                   AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
-                   AND (CAST(:date_start AS timestamptz) IS NULL
-                        OR logical_date >= :date_start)
-                   AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
-                   AND (CAST(:started_start AS timestamptz) IS NULL
-                        OR started_at >= :started_start)
-                   AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
-                   AND (CAST(:ended_start AS timestamptz) IS NULL OR ended_at >= :ended_start)
-                   AND (CAST(:ended_end AS timestamptz) IS NULL OR ended_at < :ended_end)
-                   AND (CAST(:least AS float8) IS NULL
-                        OR extract(epoch FROM ended_at - started_at) >= CAST(:least AS float8))
-                   AND (CAST(:most_seconds AS float8) IS NULL
-                        OR extract(epoch FROM ended_at - started_at)
-                           <= CAST(:most_seconds AS float8))
-                   AS matches
-              FROM (SELECT *
-                      FROM (SELECT id, dag_id, run_id, state, run_type, version_id, backfill_id,
-                                   run_after, schedule_date, started_at, ended_at,
-                                   CASE WHEN run_type = 'manual' THEN schedule_date
-                                        ELSE interval_start END AS logical_date,
-                                   CASE CAST(:order AS text)
-                                        WHEN 'run_after' THEN run_after
-                                        WHEN 'logical_date' THEN schedule_date
-                                        WHEN 'started' THEN started_at
-                                        WHEN 'ended' THEN ended_at END AS place
-                              FROM dag_run) AS placed
-                     WHERE (CAST(:dag_id AS text) IS NULL OR dag_id = :dag_id)
-                       AND (NOT :unfinished OR state = 'queued' OR state = 'running')
-                       AND CASE WHEN :placed THEN place IS NOT NULL ELSE place IS NULL END
-                       AND CASE WHEN CAST(:last_id AS bigint) IS NULL THEN true
-                                WHEN :placed AND :descending
-                                THEN (place, id) < (CAST(:last_place AS timestamptz), :last_id)
-                                WHEN :placed
-                                THEN (place, id) > (CAST(:last_place AS timestamptz), :last_id)
-                                WHEN :descending THEN id < :last_id
-                                ELSE id > :last_id END
-                     ORDER BY CASE WHEN :placed AND :descending THEN place END DESC,
-                              CASE WHEN :placed AND NOT :descending THEN place END,
-                              CASE WHEN :descending THEN id END DESC,
-                              CASE WHEN NOT :descending THEN id END
-                     LIMIT :rows) AS run) AS looked
-     WHERE matches OR number = :rows
-     LIMIT :most
+    WITH found AS (
+        SELECT place, id, matches, number = :rows AS is_end
+          FROM (SELECT place, id, row_number() OVER () AS number,
+                       (CAST(:bundles AS text[]) IS NULL
+                        OR (SELECT bundle FROM dag WHERE dag.dag_id = run.dag_id)
+                           = ANY (CAST(:bundles AS text[])))
+                       AND (CAST(:dag_ids AS text[]) IS NULL
+                            OR dag_id = ANY (CAST(:dag_ids AS text[])))
+                       AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
+                       AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
+                       AND (CAST(:states AS text[]) IS NULL
+                            OR state = ANY (CAST(:states AS text[])))
+                       AND (CAST(:run_types AS text[]) IS NULL
+                            OR run_type = ANY (CAST(:run_types AS text[])))
+                       AND (CAST(:version AS int) IS NULL
+                            OR (SELECT version.number FROM dag_version AS version
+                                 WHERE version.id = run.version_id) = :version)
+                       AND (CAST(:backfill_id AS bigint) IS NULL OR backfill_id = :backfill_id)
+                       AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
+                       AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
+                       AND (CAST(:date_start AS timestamptz) IS NULL
+                            OR logical_date >= :date_start)
+                       AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
+                       AND (CAST(:started_start AS timestamptz) IS NULL
+                            OR started_at >= :started_start)
+                       AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
+                       AND (CAST(:ended_start AS timestamptz) IS NULL OR ended_at >= :ended_start)
+                       AND (CAST(:ended_end AS timestamptz) IS NULL OR ended_at < :ended_end)
+                       AND (CAST(:least AS float8) IS NULL
+                            OR extract(epoch FROM ended_at - started_at) >= CAST(:least AS float8))
+                       AND (CAST(:most_seconds AS float8) IS NULL
+                            OR extract(epoch FROM ended_at - started_at)
+                               <= CAST(:most_seconds AS float8))
+                       AS matches
+                  FROM (SELECT *
+                          FROM (SELECT id, dag_id, run_id, state, run_type, version_id, backfill_id,
+                                       run_after, schedule_date, started_at, ended_at,
+                                       CASE WHEN run_type = 'manual' THEN schedule_date
+                                            ELSE interval_start END AS logical_date,
+                                       CASE CAST(:order AS text)
+                                            WHEN 'run_after' THEN run_after
+                                            WHEN 'logical_date' THEN schedule_date
+                                            WHEN 'started' THEN started_at
+                                            WHEN 'ended' THEN ended_at END AS place
+                                  FROM dag_run) AS placed
+                         WHERE (CAST(:dag_id AS text) IS NULL OR dag_id = :dag_id)
+                           AND (NOT :unfinished OR state = 'queued' OR state = 'running')
+                           AND CASE WHEN :placed THEN place IS NOT NULL ELSE place IS NULL END
+                           AND CASE WHEN CAST(:last_id AS bigint) IS NULL THEN true
+                                    WHEN :placed AND :descending
+                                    THEN (place, id) < (CAST(:last_place AS timestamptz), :last_id)
+                                    WHEN :placed
+                                    THEN (place, id) > (CAST(:last_place AS timestamptz), :last_id)
+                                    WHEN :descending THEN id < :last_id
+                                    ELSE id > :last_id END
+                         ORDER BY CASE WHEN :placed AND :descending THEN place END DESC,
+                                  CASE WHEN :placed AND NOT :descending THEN place END,
+                                  CASE WHEN :descending THEN id END DESC,
+                                  CASE WHEN NOT :descending THEN id END
+                         LIMIT :rows) AS run) AS looked
+         WHERE matches OR number = :rows
+         LIMIT :most
+    )
+    SELECT place, id, matches, is_end, matching
+      FROM (SELECT *, count(*) FILTER (WHERE matches) OVER () AS matching,
+                   row_number() OVER () = count(*) OVER () AS is_last
+              FROM found) AS counted
+     WHERE is_last OR NOT :counting
 """)
 
 ROWS = hot("""
@@ -191,7 +198,8 @@ def total(
 ) -> CappedTotal:
     """Count the runs that are wanted."""
     asked = Asked(bundles, descending=True)
-    return paging.count(_RunSearch(conn, asked, wanted, RunOrder.CREATED).look)
+    look = _RunSearch(conn, asked, wanted, RunOrder.CREATED, counting=True).look
+    return paging.count(look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,7 @@ class _RunSearch:
     asked: Asked
     wanted: RunFilter
     order: RunOrder
+    counting: bool = False
 
     def look(self, after: Key | None, rows: int, most: int) -> Looked:
         parts = _parts(self.order, descending=self.asked.descending)
@@ -218,14 +227,16 @@ class _RunSearch:
             "last_id": last,
             "rows": rows,
             "most": most,
+            "counting": self.counting,
         }
         found = self.conn.execute(KEYS, parameters).all()
+        matching = found[-1].matching if found else 0
         keys: list[Key] = [(placed, row.place, row.id) for row in found if row.matches]
         if found and found[-1].is_end:
-            return Looked(keys, (placed, found[-1].place, found[-1].id))
+            return Looked(keys, matching, (placed, found[-1].place, found[-1].id))
         if parts[0] == placed and len(parts) > 1:
-            return Looked(keys, (parts[1], None, None))
-        return Looked(keys, None)
+            return Looked(keys, matching, (parts[1], None, None))
+        return Looked(keys, matching, None)
 
 
 def _parts(order: RunOrder, *, descending: bool) -> Sequence[bool]:

@@ -26,85 +26,93 @@ from headway.domain.states import TERMINAL, TaskState
 # Runs are walked through by number, and of each run its task instances are read by an index.  The
 # condition on `run.id` follows from the one on both numbers; it bounds the walk.
 KEYS = text("""
-    SELECT dag_run_id, id, matches, number = :rows AS is_end
-      FROM (SELECT dag_run_id, id, row_number() OVER () AS number,
-                   (CAST(:bundles AS text[]) IS NULL
-                    OR (SELECT bundle FROM dag WHERE dag.dag_id = task.dag_id)
-                       = ANY (CAST(:bundles AS text[])))
-                   AND (CAST(:dag_ids AS text[]) IS NULL
-                        OR dag_id = ANY (CAST(:dag_ids AS text[])))
-                   AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
-                   AND (CAST(:run_ids AS text[]) IS NULL
-                        OR run_id = ANY (CAST(:run_ids AS text[])))
-                   AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
-                   AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
-                   AND (CAST(:task_ids AS text[]) IS NULL
-                        OR task_id = ANY (CAST(:task_ids AS text[])))
-                   AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
-                   AND (CAST(:states AS text[]) IS NULL
-                        OR state = ANY (CAST(:states AS text[])))
-                   AND (CAST(:pools AS text[]) IS NULL OR pool = ANY (CAST(:pools AS text[])))
-                   AND (CAST(:queues AS text[]) IS NULL OR queue = ANY (CAST(:queues AS text[])))
-                   AND (CAST(:operators AS text[]) IS NULL
-                        OR (SELECT it.operator FROM dag_task AS it
-                             WHERE it.version_id = task.version_id
-                               AND it.task_id = task.task_id)
-                           = ANY (CAST(:operators AS text[])))
-                   AND (CAST(:pool_like AS text) IS NULL OR pool ILIKE :pool_like)
-                   AND (CAST(:queue_like AS text) IS NULL OR queue ILIKE :queue_like)
-                   AND (CAST(:operator_like AS text) IS NULL
-                        OR (SELECT it.operator FROM dag_task AS it
-                             WHERE it.version_id = task.version_id
-                               AND it.task_id = task.task_id) ILIKE :operator_like)
-                   AND (CAST(:versions AS int[]) IS NULL
-                        OR (SELECT version.number FROM dag_version AS version
-                             WHERE version.id = task.version_id)
-                           = ANY (CAST(:versions AS int[])))
-                   AND (CAST(:mapped AS boolean) IS NULL OR (map_index >= 0) = :mapped)
-                   AND (CAST(:map_indexes AS int[]) IS NULL
-                        OR map_index = ANY (CAST(:map_indexes AS int[])))
-                   AND (CAST(:attempts AS int[]) IS NULL
-                        OR attempt = ANY (CAST(:attempts AS int[])))
-                   AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
-                   AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
-                   AND (CAST(:date_start AS timestamptz) IS NULL
-                        OR logical_date >= :date_start)
-                   AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
-                   AND (CAST(:started_start AS timestamptz) IS NULL
-                        OR started_at >= :started_start)
-                   AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
-                   AND (CAST(:ended_start AS timestamptz) IS NULL OR ended_at >= :ended_start)
-                   AND (CAST(:ended_end AS timestamptz) IS NULL OR ended_at < :ended_end)
-                   AND (CAST(:least AS float8) IS NULL
-                        OR extract(epoch FROM ended_at - started_at) >= CAST(:least AS float8))
-                   AND (CAST(:most_seconds AS float8) IS NULL
-                        OR extract(epoch FROM ended_at - started_at)
-                           <= CAST(:most_seconds AS float8))
-                   AS matches
-              FROM (SELECT task.dag_run_id, task.id, task.dag_id, task.task_id, task.map_index,
-                           task.state, task.attempt, task.pool, task.queue, task.started_at,
-                           task.ended_at, run.run_id, run.version_id, run.run_after,
-                           CASE WHEN run.run_type = 'manual' THEN run.schedule_date
-                                ELSE run.interval_start END AS logical_date
-                      FROM dag_run AS run
-                      JOIN task_instance AS task ON task.dag_run_id = run.id
-                     WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
-                       AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
-                       AND (NOT :live OR run.state = 'queued' OR run.state = 'running')
-                       AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
-                                WHEN :descending THEN run.id <= :last_run
-                                ELSE run.id >= :last_run END
-                       AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
-                                WHEN :descending
-                                THEN (task.dag_run_id, task.id) < (:last_run, :last_id)
-                                ELSE (task.dag_run_id, task.id) > (:last_run, :last_id) END
-                     ORDER BY CASE WHEN :descending THEN task.dag_run_id END DESC,
-                              CASE WHEN :descending THEN task.id END DESC,
-                              CASE WHEN NOT :descending THEN task.dag_run_id END,
-                              CASE WHEN NOT :descending THEN task.id END
-                     LIMIT :rows) AS task) AS looked
-     WHERE matches OR number = :rows
-     LIMIT :most
+    WITH found AS (
+        SELECT dag_run_id, id, matches, number = :rows AS is_end
+          FROM (SELECT dag_run_id, id, row_number() OVER () AS number,
+                       (CAST(:bundles AS text[]) IS NULL
+                        OR (SELECT bundle FROM dag WHERE dag.dag_id = task.dag_id)
+                           = ANY (CAST(:bundles AS text[])))
+                       AND (CAST(:dag_ids AS text[]) IS NULL
+                            OR dag_id = ANY (CAST(:dag_ids AS text[])))
+                       AND (CAST(:dag_id_like AS text) IS NULL OR dag_id ILIKE :dag_id_like)
+                       AND (CAST(:run_ids AS text[]) IS NULL
+                            OR run_id = ANY (CAST(:run_ids AS text[])))
+                       AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
+                       AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
+                       AND (CAST(:task_ids AS text[]) IS NULL
+                            OR task_id = ANY (CAST(:task_ids AS text[])))
+                       AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
+                       AND (CAST(:states AS text[]) IS NULL
+                            OR state = ANY (CAST(:states AS text[])))
+                       AND (CAST(:pools AS text[]) IS NULL OR pool = ANY (CAST(:pools AS text[])))
+                       AND (CAST(:queues AS text[]) IS NULL
+                            OR queue = ANY (CAST(:queues AS text[])))
+                       AND (CAST(:operators AS text[]) IS NULL
+                            OR (SELECT it.operator FROM dag_task AS it
+                                 WHERE it.version_id = task.version_id
+                                   AND it.task_id = task.task_id)
+                               = ANY (CAST(:operators AS text[])))
+                       AND (CAST(:pool_like AS text) IS NULL OR pool ILIKE :pool_like)
+                       AND (CAST(:queue_like AS text) IS NULL OR queue ILIKE :queue_like)
+                       AND (CAST(:operator_like AS text) IS NULL
+                            OR (SELECT it.operator FROM dag_task AS it
+                                 WHERE it.version_id = task.version_id
+                                   AND it.task_id = task.task_id) ILIKE :operator_like)
+                       AND (CAST(:versions AS int[]) IS NULL
+                            OR (SELECT version.number FROM dag_version AS version
+                                 WHERE version.id = task.version_id)
+                               = ANY (CAST(:versions AS int[])))
+                       AND (CAST(:mapped AS boolean) IS NULL OR (map_index >= 0) = :mapped)
+                       AND (CAST(:map_indexes AS int[]) IS NULL
+                            OR map_index = ANY (CAST(:map_indexes AS int[])))
+                       AND (CAST(:attempts AS int[]) IS NULL
+                            OR attempt = ANY (CAST(:attempts AS int[])))
+                       AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
+                       AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
+                       AND (CAST(:date_start AS timestamptz) IS NULL
+                            OR logical_date >= :date_start)
+                       AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
+                       AND (CAST(:started_start AS timestamptz) IS NULL
+                            OR started_at >= :started_start)
+                       AND (CAST(:started_end AS timestamptz) IS NULL OR started_at < :started_end)
+                       AND (CAST(:ended_start AS timestamptz) IS NULL OR ended_at >= :ended_start)
+                       AND (CAST(:ended_end AS timestamptz) IS NULL OR ended_at < :ended_end)
+                       AND (CAST(:least AS float8) IS NULL
+                            OR extract(epoch FROM ended_at - started_at) >= CAST(:least AS float8))
+                       AND (CAST(:most_seconds AS float8) IS NULL
+                            OR extract(epoch FROM ended_at - started_at)
+                               <= CAST(:most_seconds AS float8))
+                       AS matches
+                  FROM (SELECT task.dag_run_id, task.id, task.dag_id, task.task_id, task.map_index,
+                               task.state, task.attempt, task.pool, task.queue, task.started_at,
+                               task.ended_at, run.run_id, run.version_id, run.run_after,
+                               CASE WHEN run.run_type = 'manual' THEN run.schedule_date
+                                    ELSE run.interval_start END AS logical_date
+                          FROM dag_run AS run
+                          JOIN task_instance AS task ON task.dag_run_id = run.id
+                         WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
+                           AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+                           AND (NOT :live OR run.state = 'queued' OR run.state = 'running')
+                           AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
+                                    WHEN :descending THEN run.id <= :last_run
+                                    ELSE run.id >= :last_run END
+                           AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
+                                    WHEN :descending
+                                    THEN (task.dag_run_id, task.id) < (:last_run, :last_id)
+                                    ELSE (task.dag_run_id, task.id) > (:last_run, :last_id) END
+                         ORDER BY CASE WHEN :descending THEN task.dag_run_id END DESC,
+                                  CASE WHEN :descending THEN task.id END DESC,
+                                  CASE WHEN NOT :descending THEN task.dag_run_id END,
+                                  CASE WHEN NOT :descending THEN task.id END
+                         LIMIT :rows) AS task) AS looked
+         WHERE matches OR number = :rows
+         LIMIT :most
+    )
+    SELECT dag_run_id, id, matches, is_end, matching
+      FROM (SELECT *, count(*) FILTER (WHERE matches) OVER () AS matching,
+                   row_number() OVER () = count(*) OVER () AS is_last
+              FROM found) AS counted
+     WHERE is_last OR NOT :counting
 """)
 
 ROWS = text("""
@@ -261,7 +269,8 @@ def total(
     conn: Connection, bundles: Sequence[str] | None, wanted: TaskFilter = ANY_TASK
 ) -> CappedTotal:
     """Count the task instances that are wanted."""
-    return paging.count(_TaskSearch(conn, Asked(bundles, descending=True), wanted).look)
+    look = _TaskSearch(conn, Asked(bundles, descending=True), wanted, counting=True).look
+    return paging.count(look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +280,7 @@ class _TaskSearch:
     conn: Connection
     asked: Asked
     wanted: TaskFilter
+    counting: bool = False
 
     def look(self, after: Key | None, rows: int, most: int) -> Looked:
         last_run, last = after or (None, None)
@@ -282,11 +292,13 @@ class _TaskSearch:
             "last_id": last,
             "rows": rows,
             "most": most,
+            "counting": self.counting,
         }
         found = self.conn.execute(KEYS, parameters).all()
+        matching = found[-1].matching if found else 0
         keys: list[Key] = [(row.dag_run_id, row.id) for row in found if row.matches]
         ended = not found or not found[-1].is_end
-        return Looked(keys, None if ended else (found[-1].dag_run_id, found[-1].id))
+        return Looked(keys, matching, None if ended else (found[-1].dag_run_id, found[-1].id))
 
 
 def _parameters(wanted: TaskFilter) -> dict[str, object]:

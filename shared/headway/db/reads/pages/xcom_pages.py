@@ -15,60 +15,67 @@ from headway.domain.arguments import JsonValue
 # As everywhere, only what the last attempt has left is there.  A task instance without an XCom is
 # a row that matches nothing: so a stretch has an end however few tasks leave any.
 KEYS = text("""
-    SELECT dag_run_id, id, key, matches, number = :rows AS is_end
-      FROM (SELECT dag_run_id, id, key, row_number() OVER () AS number,
-                   key <> ''
-                   AND (CAST(:bundles AS text[]) IS NULL
-                        OR (SELECT bundle FROM dag WHERE dag.dag_id = entry.dag_id)
-                           = ANY (CAST(:bundles AS text[])))
-                   AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
-                   AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
-                   AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
-                   AND (CAST(:map_index AS int) IS NULL OR map_index = :map_index)
-                   AND (CAST(:key AS text) IS NULL OR key = :key)
-                   AND (CAST(:key_like AS text) IS NULL OR key ILIKE :key_like)
-                   AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
-                   AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
-                   AND (CAST(:date_start AS timestamptz) IS NULL
-                        OR logical_date >= :date_start)
-                   AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
-                   AS matches
-              FROM (SELECT task.dag_run_id, task.id, coalesce(xcom.key, '') AS key, task.dag_id,
-                           task.task_id, task.map_index, run.run_id, run.run_after,
-                           CASE WHEN run.run_type = 'manual' THEN run.schedule_date
-                                ELSE run.interval_start END AS logical_date
-                      FROM dag_run AS run
-                      JOIN task_instance AS task ON task.dag_run_id = run.id
-                      LEFT JOIN LATERAL (
-                           SELECT xcom.key
-                             FROM xcom
-                            WHERE xcom.task_instance_id = task.id
-                              AND xcom.attempt = task.attempt
-                           OFFSET 0) AS xcom ON true
-                     WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
-                       AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
-                       AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
-                                WHEN :descending THEN run.id <= :last_run
-                                ELSE run.id >= :last_run END
-                       AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
-                                WHEN :descending
-                                THEN (task.dag_run_id, task.id) <= (:last_run, :last_id)
-                                ELSE (task.dag_run_id, task.id) >= (:last_run, :last_id) END
-                       AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
-                                WHEN :descending
-                                THEN (task.dag_run_id, task.id, coalesce(xcom.key, ''))
-                                     < (:last_run, :last_id, :last_key)
-                                ELSE (task.dag_run_id, task.id, coalesce(xcom.key, ''))
-                                     > (:last_run, :last_id, :last_key) END
-                     ORDER BY CASE WHEN :descending THEN task.dag_run_id END DESC,
-                              CASE WHEN :descending THEN task.id END DESC,
-                              CASE WHEN :descending THEN coalesce(xcom.key, '') END DESC,
-                              CASE WHEN NOT :descending THEN task.dag_run_id END,
-                              CASE WHEN NOT :descending THEN task.id END,
-                              CASE WHEN NOT :descending THEN coalesce(xcom.key, '') END
-                     LIMIT :rows) AS entry) AS looked
-     WHERE matches OR number = :rows
-     LIMIT :most
+    WITH found AS (
+        SELECT dag_run_id, id, key, matches, number = :rows AS is_end
+          FROM (SELECT dag_run_id, id, key, row_number() OVER () AS number,
+                       key <> ''
+                       AND (CAST(:bundles AS text[]) IS NULL
+                            OR (SELECT bundle FROM dag WHERE dag.dag_id = entry.dag_id)
+                               = ANY (CAST(:bundles AS text[])))
+                       AND (CAST(:run_id_like AS text) IS NULL OR run_id ILIKE :run_id_like)
+                       AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
+                       AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
+                       AND (CAST(:map_index AS int) IS NULL OR map_index = :map_index)
+                       AND (CAST(:key AS text) IS NULL OR key = :key)
+                       AND (CAST(:key_like AS text) IS NULL OR key ILIKE :key_like)
+                       AND (CAST(:after_start AS timestamptz) IS NULL OR run_after >= :after_start)
+                       AND (CAST(:after_end AS timestamptz) IS NULL OR run_after < :after_end)
+                       AND (CAST(:date_start AS timestamptz) IS NULL
+                            OR logical_date >= :date_start)
+                       AND (CAST(:date_end AS timestamptz) IS NULL OR logical_date < :date_end)
+                       AS matches
+                  FROM (SELECT task.dag_run_id, task.id, coalesce(xcom.key, '') AS key, task.dag_id,
+                               task.task_id, task.map_index, run.run_id, run.run_after,
+                               CASE WHEN run.run_type = 'manual' THEN run.schedule_date
+                                    ELSE run.interval_start END AS logical_date
+                          FROM dag_run AS run
+                          JOIN task_instance AS task ON task.dag_run_id = run.id
+                          LEFT JOIN LATERAL (
+                               SELECT xcom.key
+                                 FROM xcom
+                                WHERE xcom.task_instance_id = task.id
+                                  AND xcom.attempt = task.attempt
+                               OFFSET 0) AS xcom ON true
+                         WHERE (CAST(:dag_id AS text) IS NULL OR run.dag_id = :dag_id)
+                           AND (CAST(:run_id AS text) IS NULL OR run.run_id = :run_id)
+                           AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
+                                    WHEN :descending THEN run.id <= :last_run
+                                    ELSE run.id >= :last_run END
+                           AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
+                                    WHEN :descending
+                                    THEN (task.dag_run_id, task.id) <= (:last_run, :last_id)
+                                    ELSE (task.dag_run_id, task.id) >= (:last_run, :last_id) END
+                           AND CASE WHEN CAST(:last_run AS bigint) IS NULL THEN true
+                                    WHEN :descending
+                                    THEN (task.dag_run_id, task.id, coalesce(xcom.key, ''))
+                                         < (:last_run, :last_id, :last_key)
+                                    ELSE (task.dag_run_id, task.id, coalesce(xcom.key, ''))
+                                         > (:last_run, :last_id, :last_key) END
+                         ORDER BY CASE WHEN :descending THEN task.dag_run_id END DESC,
+                                  CASE WHEN :descending THEN task.id END DESC,
+                                  CASE WHEN :descending THEN coalesce(xcom.key, '') END DESC,
+                                  CASE WHEN NOT :descending THEN task.dag_run_id END,
+                                  CASE WHEN NOT :descending THEN task.id END,
+                                  CASE WHEN NOT :descending THEN coalesce(xcom.key, '') END
+                         LIMIT :rows) AS entry) AS looked
+         WHERE matches OR number = :rows
+         LIMIT :most
+    )
+    SELECT dag_run_id, id, key, matches, is_end, matching
+      FROM (SELECT *, count(*) FILTER (WHERE matches) OVER () AS matching,
+                   row_number() OVER () = count(*) OVER () AS is_last
+              FROM found) AS counted
+     WHERE is_last OR NOT :counting
 """)
 
 ROWS = text("""
@@ -162,7 +169,8 @@ def total(
     conn: Connection, bundles: Sequence[str] | None, wanted: XComFilter = ANY_XCOM
 ) -> CappedTotal:
     """Count the XComs that are wanted."""
-    return paging.count(_XComSearch(conn, Asked(bundles, descending=True), wanted).look)
+    look = _XComSearch(conn, Asked(bundles, descending=True), wanted, counting=True).look
+    return paging.count(look)
 
 
 def value(
@@ -181,6 +189,7 @@ class _XComSearch:
     conn: Connection
     asked: Asked
     wanted: XComFilter
+    counting: bool = False
 
     def look(self, after: Key | None, rows: int, most: int) -> Looked:
         last_run, last, key = after or (None, None, None)
@@ -194,15 +203,17 @@ class _XComSearch:
             "descending": self.asked.descending,
             "rows": rows,
             "most": most,
+            "counting": self.counting,
             "last_run": last_run,
             "last_id": last,
             "last_key": key,
         }
         found = self.conn.execute(KEYS, parameters).all()
+        matching = found[-1].matching if found else 0
         keys: list[Key] = [(row.dag_run_id, row.id, row.key) for row in found if row.matches]
         if not found or not found[-1].is_end:
-            return Looked(keys, None)
-        return Looked(keys, (found[-1].dag_run_id, found[-1].id, found[-1].key))
+            return Looked(keys, matching, None)
+        return Looked(keys, matching, (found[-1].dag_run_id, found[-1].id, found[-1].key))
 
 
 def _rows(conn: Connection, bundles: Sequence[str] | None, keys: Sequence[Key]) -> list[ListedXCom]:
