@@ -11,6 +11,7 @@ from headway_api.auth.caller import Caller
 
 Row = TypeVar("Row")
 Read: TypeAlias = Callable[[Asked], ListPage[Row]]
+Count: TypeAlias = Callable[[], CappedTotal]
 
 FARTHEST: Final = 10_000
 """The largest offset; cursors go on from there at no cost."""
@@ -63,35 +64,38 @@ class ShownPage(Generic[Row]):
 
 
 def shown(
-    caller: Caller, query: OffsetQuery, read: Read[Row], total: CappedTotal, *, descending: bool
+    caller: Caller, query: OffsetQuery, read: Read[Row], count: Count, *, descending: bool
 ) -> ShownPage[Row]:
-    """Return the page of a list that is asked for."""
+    """Return the page of a list that is asked for; `count` is for what tells no total itself."""
     cursor = query.cursor if isinstance(query, CursorQuery) else None
     if cursor is None:
-        return _by_offset(caller, query, read, total, descending=descending)
+        return _by_offset(caller, query, read, count, descending=descending)
     if cursor.startswith(_BACKWARDS):
         page = read(caller.page(query.limit, cursor[1:], descending=not descending))
         rows, following, preceding = list(page.rows)[::-1], page.preceding, page.following
     else:
-        page = read(caller.page(query.limit, cursor, descending=descending))
+        page = read(caller.page(query.limit, cursor, descending=descending, counted=True))
         rows, following, preceding = list(page.rows), page.following, page.preceding
     back = _BACKWARDS + preceding if cursor and preceding is not None else None
-    return ShownPage(rows, total.count, following, back)
+    return ShownPage(rows, (page.total or count()).count, following, back)
 
 
 def _by_offset(
-    caller: Caller, query: OffsetQuery, read: Read[Row], total: CappedTotal, *, descending: bool
+    caller: Caller, query: OffsetQuery, read: Read[Row], count: Count, *, descending: bool
 ) -> ShownPage[Row]:
     wanted = query.offset + query.limit
     rows: list[Row] = []
     cursor: str | None = None
+    total: CappedTotal | None = None
     for _ in range(MOST_READS):
         limit = min(wanted - len(rows), MOST_ROWS)
-        page = read(caller.page(limit, cursor, descending=descending))
+        page = read(caller.page(limit, cursor, descending=descending, counted=True))
+        total = total or page.total
         rows += page.rows
         cursor = page.following
         if cursor is None or len(rows) == wanted:
             break
     # Who goes on until the offset is the total must not end at the largest that is counted.
-    known = total.count if cursor is None else max(total.count, len(rows) + 1)
+    counted = (total or count()).count
+    known = counted if cursor is None else max(counted, len(rows) + 1)
     return ShownPage(rows[query.offset :], known)

@@ -16,5 +16,5 @@ def short(
     first = read(caller.page(MOST_ROWS, descending=descending))
     total = CappedTotal(len(first.rows), exact=first.following is None)
     if not total.exact:
-        return shown(caller, query, read, total, descending=descending)
+        return shown(caller, query, read, lambda: total, descending=descending)
     return ShownPage(list(first.rows)[query.offset : query.offset + query.limit], total.count)

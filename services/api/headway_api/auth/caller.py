@@ -55,10 +55,15 @@ class Caller:
         return Author(self.actor, reason)
 
     def page(
-        self, limit: int = USUAL_ROWS, cursor: str | None = None, *, descending: bool = False
+        self,
+        limit: int = USUAL_ROWS,
+        cursor: str | None = None,
+        *,
+        descending: bool = False,
+        counted: bool = False,
     ) -> Asked:
         """Return which page of a list is asked for, within the account's bundles."""
-        return Asked(self.bundles, limit, cursor, descending)
+        return Asked(self.bundles, limit, cursor, descending, counted)
 
     def require(self, permission: Permission) -> None:
         """RoleError unless the account's role has the permission in some bundle."""

@@ -40,7 +40,7 @@ class PagedNumbers:
     def page(self, query: OffsetQuery, *, descending: bool = False) -> ShownPage[int]:
         """Return the page of that query."""
         total = CappedTotal(min(len(self.numbers), MOST_ROWS), exact=len(self.numbers) <= MOST_ROWS)
-        return shown(CALLER, query, self.read, total, descending=descending)
+        return shown(CALLER, query, self.read, lambda: total, descending=descending)
 
 
 def test_an_offset_leaves_out_the_rows_before_it() -> None:

@@ -13,6 +13,7 @@ from headway.db.reads.pages.paging import (
     STRETCHES,
     Asked,
     CappedTotal,
+    FoundKeys,
     Look,
     Looked,
 )
@@ -24,12 +25,12 @@ MOST_LOOKED_AT = sum(STRETCHES)
 def numbers(count: int, step: int = 1) -> Look:
     """A list of so many numbers, of which each `step`-th matches."""
 
-    def look(after: Key | None, rows: int, most: int) -> Looked:
+    def look(after: Key | None, rows: int, most: int, shown: int) -> Looked:
         first = 0 if after is None else int(str(after[0])) + 1
         last = min(first + rows, count)
         matching = [(number,) for number in range(first, last) if number % step == 0]
         end = (last - 1,) if last - first == rows and len(matching) <= most else None
-        return Looked(matching[:most], min(len(matching), most), end)
+        return Looked(matching[: min(most, shown)], min(len(matching), most), end)
 
     return look
 
@@ -52,7 +53,23 @@ def test_pages_joined_are_the_whole_list(count: int, step: int, most: int) -> No
 def test_a_search_ends_though_nothing_matches() -> None:
     found = paging.search(numbers(10 * MOST_LOOKED_AT, 10 * MOST_LOOKED_AT), (0,), 1)
 
-    assert found == ([], (MOST_LOOKED_AT,))
+    assert found == FoundKeys([], (MOST_LOOKED_AT,))
+
+
+@given(st.integers(0, 12_000), st.integers(1, 3_000), st.integers(1, 1_000))
+def test_a_first_page_with_a_total_is_that_page_and_that_total(
+    count: int, step: int, most: int
+) -> None:
+    look = numbers(count, step)
+    page = paging.search(look, None, most)
+
+    assert page.total is None
+    assert paging.search(look, None, most, counted=True) == page._replace(total=paging.count(look))
+    assert paging.count(look).count == min(len(range(0, count, step)), MOST_ROWS)
+
+
+def test_a_page_after_the_first_has_no_total() -> None:
+    assert paging.search(numbers(10), (3,), 2, counted=True).total is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from headway.actions.dags import delete
 from headway.actions.dags.pause import set_paused
 from headway.db.core import notices
 from headway.db.reads.pages import dag_pages
-from headway.db.reads.pages.paging import MOST_ROWS
 from headway.domain.accounts import Permission
 from headway.domain.errors import RequestError
 from headway_api.airflow import listing
@@ -119,16 +118,20 @@ def reparse_dag_file(
 
 def _set_paused(caller: Caller, conn: Connection, query: DagNames, *, paused: bool) -> ShownDags:
     wanted = query.filter()
-    total = dag_pages.total(conn, caller.bundles, wanted)
     # Read before the change: a filter by what is changed would not find them again.
-    rows = listing.shown(
-        caller, query, lambda asked: dag_pages.page(conn, asked, wanted), total, descending=False
-    ).rows
+    page = listing.shown(
+        caller,
+        query,
+        lambda asked: dag_pages.page(conn, asked, wanted),
+        lambda: dag_pages.total(conn, caller.bundles, wanted),
+        descending=False,
+    )
+    rows = page.rows
     for row in rows:
         set_paused(conn, row.dag.dag_id, caller.actor, paused=paused)
     changed_rows = [dag_of(caller, conn, row.dag.dag_id, Permission.READ) for row in rows]
     return ShownDags(
         dags=shown_dags(conn, changed_rows),
-        total_entries=total.count,
-        total_entries_limit=MOST_ROWS,
+        total_entries=page.total_entries,
+        total_entries_limit=page.total_entries_limit,
     )

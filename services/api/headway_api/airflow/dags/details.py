@@ -13,7 +13,7 @@ from headway.domain.dag.spec import DagSpec
 from headway_api.airflow.dags.listing import shown_dags
 from headway_api.airflow.dags.models import ShownDag
 from headway_api.airflow.named import DagId, dag_of
-from headway_api.airflow.versions_shown import ShownVersion
+from headway_api.airflow.versions_shown import ShownVersion, shown_version
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
 from headway_api.http.routers import airflow_router
@@ -87,7 +87,7 @@ def _version(it: ListedDagRow) -> ShownVersion | None:
     if it.version_id is None or it.dag.version is None or it.version_created_at is None:
         return None
     name, where = (it.dag.dag_id, it.dag.version), (it.dag.bundle, it.commit)
-    return ShownVersion.of(it.version_id, name, where, it.version_created_at)
+    return shown_version(it.version_id, name, where, it.version_created_at)
 
 
 def _duration(seconds: float | None) -> str | None:

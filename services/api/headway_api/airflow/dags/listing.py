@@ -97,12 +97,11 @@ def get_dags(caller: AnyCaller, query: Annotated[DagQuery, Query()]) -> ShownDag
     by = ordering.known(_ORDERS, order)
 
     def read(conn: Connection) -> ShownDags:
-        total = dag_pages.total(conn, caller.bundles, wanted)
         page = listing.shown(
             caller,
             query,
             lambda asked: dag_pages.page(conn, asked, wanted, by),
-            total,
+            lambda: dag_pages.total(conn, caller.bundles, wanted),
             descending=order.descending,
         )
         return ShownDags(
@@ -124,13 +123,15 @@ def get_dag_tags(caller: AnyCaller, query: Annotated[TagQuery, Query()]) -> Show
     wanted = like(query.tag_name_pattern, query.tag_name_prefix_pattern)
 
     def read(conn: Connection) -> ShownTags:
-        most = caller.page(paging.MOST_ROWS)
-        counted = len(dag_pages.tags(conn, most, wanted).rows)
+        def count() -> paging.CappedTotal:
+            most = caller.page(paging.MOST_ROWS)
+            return paging.capped(len(dag_pages.tags(conn, most, wanted).rows))
+
         page = listing.shown(
             caller,
             query,
             lambda asked: dag_pages.tags(conn, asked, wanted),
-            paging.capped(counted),
+            count,
             descending=order.descending,
         )
         return ShownTags(tags=page.rows, total_entries=page.total_entries)

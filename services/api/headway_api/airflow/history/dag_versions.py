@@ -13,7 +13,7 @@ from headway_api.airflow.listing import OffsetQuery
 from headway_api.airflow.named import DagId, check_named, or_all
 from headway_api.airflow.ordering import known, ordering
 from headway_api.airflow.short_lists import short
-from headway_api.airflow.versions_shown import ShownVersion
+from headway_api.airflow.versions_shown import ShownVersion, shown_version
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
 from headway_api.http.routers import airflow_router
@@ -85,4 +85,4 @@ def get_dag_version(
 
 def _version(row: ListedVersion) -> ShownVersion:
     name, where = (row.dag_id, row.number), (row.bundle, row.commit)
-    return ShownVersion.of(row.id, name, where, row.created_at)
+    return shown_version(row.id, name, where, row.created_at)

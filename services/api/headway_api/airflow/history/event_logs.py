@@ -131,7 +131,7 @@ def get_event_logs(
             caller,
             query,
             lambda asked: event_pages.page(conn, asked, wanted),
-            event_pages.total(conn, caller.bundles, wanted),
+            lambda: event_pages.total(conn, caller.bundles, wanted),
             descending=order.descending,
         )
         return EventLogCollectionResponse(

@@ -228,7 +228,7 @@ def _page(
         caller,
         query,
         lambda asked: task_pages.page(conn, asked, wanted),
-        task_pages.total(conn, caller.bundles, wanted),
+        lambda: task_pages.total(conn, caller.bundles, wanted),
         descending=orders[0].descending,
     )
     return ShownTaskInstances.page(page)

@@ -13,7 +13,7 @@ from headway.domain.states import Outcome
 from headway_api.airflow.ids import uuid_of
 from headway_api.airflow.listing import ShownPage
 from headway_api.airflow.states import state_of, state_of_attempt
-from headway_api.airflow.versions_shown import ShownVersion
+from headway_api.airflow.versions_shown import ShownVersion, version_of_task
 
 
 class ShownInstance(BaseModel):
@@ -180,5 +180,5 @@ def _placed(it: ListedTask) -> dict[str, Any]:
         "operator_name": it.operator,
         "priority_weight": task.priority,
         "scheduled_when": it.scheduled_at,
-        "dag_version": ShownVersion.of_task(it),
+        "dag_version": version_of_task(it),
     }

@@ -138,7 +138,7 @@ def get_xcom_entries(
             caller,
             query,
             lambda asked: xcom_pages.page(conn, asked, wanted),
-            xcom_pages.total(conn, caller.bundles, wanted),
+            lambda: xcom_pages.total(conn, caller.bundles, wanted),
             descending=order.descending,
         )
         return XComCollectionResponse(

@@ -151,7 +151,7 @@ def _page(
         caller,
         query,
         lambda asked: run_pages.page(conn, asked, wanted, by),
-        run_pages.total(conn, caller.bundles, wanted),
+        lambda: run_pages.total(conn, caller.bundles, wanted),
         descending=orders[0].descending,
     )
     return ShownRuns.page(page)

@@ -14,7 +14,7 @@ from headway_api.airflow.instances.models import (
     seconds_between,
 )
 from headway_api.airflow.listing import ShownPage
-from headway_api.airflow.versions_shown import ShownVersion
+from headway_api.airflow.versions_shown import ShownVersion, version_of_run
 
 
 class HeadwayRun(BaseModel):
@@ -74,7 +74,7 @@ class ShownRun(BaseModel):
             state=run.state,
             triggered_by=_triggered_by(run.run_type),
             conf=dict(run.conf),
-            dag_versions=[ShownVersion.of_run(it)],
+            dag_versions=[version_of_run(it)],
             bundle_version=it.commit,
             headway=HeadwayRun(backfill_id=run.backfill_id, timed_out=it.timed_out),
         )

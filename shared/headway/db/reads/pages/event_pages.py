@@ -47,9 +47,9 @@ KEYS = text("""
     )
     SELECT id, matches, is_end, matching
       FROM (SELECT *, count(*) FILTER (WHERE matches) OVER () AS matching,
-                   row_number() OVER () = count(*) OVER () AS is_last
+                   row_number() OVER () AS nth, count(*) OVER () AS last
               FROM found) AS counted
-     WHERE is_last OR NOT :counting
+     WHERE nth <= :shown OR nth = last
 """)
 
 ROWS = text("""
@@ -97,7 +97,7 @@ def page(conn: Connection, asked: Asked, wanted: EventFilter = ANY_EVENT) -> Lis
     """Return a page of the entries that are wanted, in the order in which they were made."""
     listing = PagedList("events", (int,), "id", asked.descending, asdict(wanted))
     look = _EventSearch(conn, asked, wanted).look
-    found = paging.search(look, listing.key(asked.cursor), asked.limit)
+    found = paging.search(look, listing.key(asked.cursor), asked.limit, counted=asked.counted)
     rows = _rows(conn, asked.bundles, [key[0] for key in found.keys])
     return ListPage(rows, listing.following(found.following))
 
@@ -106,7 +106,7 @@ def total(
     conn: Connection, bundles: Sequence[str] | None, wanted: EventFilter = ANY_EVENT
 ) -> CappedTotal:
     """Count the entries that are wanted."""
-    look = _EventSearch(conn, Asked(bundles, descending=True), wanted, counting=True).look
+    look = _EventSearch(conn, Asked(bundles, descending=True), wanted).look
     return paging.count(look)
 
 
@@ -122,9 +122,8 @@ class _EventSearch:
     conn: Connection
     asked: Asked
     wanted: EventFilter
-    counting: bool = False
 
-    def look(self, after: Key | None, rows: int, most: int) -> Looked:
+    def look(self, after: Key | None, rows: int, most: int, shown: int) -> Looked:
         fields = {name: getattr(self.wanted, name) for name in EventFilter.__dataclass_fields__}
         at: TimeRange = fields.pop("at")
         lists = {name: paging.as_list(fields[name]) for name in ("actions", "not_actions")}
@@ -136,13 +135,13 @@ class _EventSearch:
             "bundles": paging.as_list(self.asked.bundles),
             "rows": rows,
             "most": most,
-            "counting": self.counting,
+            "shown": shown,
             "descending": self.asked.descending,
             "last_id": after and after[0],
         }
         found = self.conn.execute(KEYS, parameters).all()
         matching = found[-1].matching if found else 0
-        keys: list[Key] = [(row.id,) for row in found if row.matches]
+        keys: list[Key] = [(row.id,) for row in found[:shown] if row.matches]
         return Looked(keys, matching, (found[-1].id,) if found and found[-1].is_end else None)
 
 

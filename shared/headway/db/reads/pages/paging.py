@@ -21,8 +21,8 @@ USUAL_ROWS: Final = 100
 MOST_ROWS: Final = 1_000
 """Rows of the largest page, and the largest total that is counted."""
 
-STRETCHES: Final = (1_000, 4_000, *(20_000 for _ in range(100)))
-"""Rows that each statement looks at for one page: most pages are full after the first."""
+STRETCHES: Final = (MOST_ROWS + 1, 4_000, *(20_000 for _ in range(100)))
+"""Rows that each statement looks at for one page, or total: most are full after the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,14 @@ class Asked:
     """Which page of a list is asked for.
 
     `bundles` are those whose DAGs the reader may see, None for every bundle.  `cursor` is that of
-    the page before, None for the first page.
+    the page before, None for the first page.  With `counted`, a first page may have the total.
     """
 
     bundles: Sequence[str] | None
     limit: int = USUAL_ROWS
     cursor: str | None = None
     descending: bool = False
+    counted: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= MOST_ROWS:
@@ -51,11 +52,13 @@ class ListPage(Generic[Row]):
     has one may have fewer rows than were asked for, or none: rows that match were too rare.
     `preceding` is a cursor of the list in reverse: of the rows before the first one, the nearest
     first.  It is None for a page without rows, and for lists that are read forwards alone.
+    `total` is None unless it was asked for, and the same statement could count.
     """
 
     rows: Sequence[Row]
     following: str | None
     preceding: str | None = None
+    total: "CappedTotal | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,9 @@ ANY_DURATION: Final = DurationRange()
 
 
 class Looked(NamedTuple):
-    """What one statement has found: rows that match, and the key that it looked up to.
+    """What one statement has found: keys, how many rows match, and the key that it looked up to.
 
-    One that only counts has the last of the keys alone.  `end` is None when the statement has not
-    looked at as many rows as it might.
+    `end` is None when the statement has not looked at as many rows as it might.
     """
 
     keys: Sequence[Key]
@@ -105,43 +107,47 @@ class Looked(NamedTuple):
 
 
 class FoundKeys(NamedTuple):
-    """The keys of rows that match, and after which key to go on; None at the end of the list."""
+    """The keys of rows that match, and after which key to go on; None at the end of the list.
+
+    `total` is None unless all that match were to be counted.
+    """
 
     keys: Sequence[Key]
     following: Key | None
+    total: CappedTotal | None = None
 
 
-Look: TypeAlias = Callable[[Key | None, int, int], Looked]
-"""Looks at so many rows after a key, for so many that match: `look(after, rows, most)`."""
+Look: TypeAlias = Callable[[Key | None, int, int, int], Looked]
+"""Looks at so many rows after a key, for so many that match, and returns so many of their keys:
+`look(after, rows, most, shown)`."""
 
 
-def search(look: Look, after: Key | None, most: int) -> FoundKeys:
-    """Return the first keys that match after that one, up to so many."""
+def search(look: Look, after: Key | None, most: int, *, counted: bool = False) -> FoundKeys:
+    """Return the first keys that match after that one, up to so many.
+
+    With `counted`, a search from the beginning returns the total, too.
+    """
     found: list[Key] = []
+    counting = counted and after is None
+    matching, enough = 0, MOST_ROWS + 1 if counting else most + 1
     for rows in STRETCHES:
         # One more than wanted tells whether there are more.
-        looked = look(after, rows, most + 1 - len(found))
+        looked = look(after, rows, enough - matching, most + 1 - len(found))
         found += looked.keys
-        if len(found) > most:
-            return FoundKeys(found[:most], found[most - 1])
-        if looked.end is None:
-            return FoundKeys(found, None)
+        matching += looked.matching
         after = looked.end
-    return FoundKeys(found, after)
+        if after is None or matching >= enough:
+            break
+    following = found[most - 1] if len(found) > most else after
+    total = CappedTotal(min(matching, MOST_ROWS), exact=after is None and matching <= MOST_ROWS)
+    return FoundKeys(found[:most], following, total if counting else None)
 
 
 def count(look: Look) -> CappedTotal:
     """Count the rows that match, as far as they are counted."""
-    counted, after = 0, None
-    for rows in STRETCHES:
-        looked = look(after, rows, MOST_ROWS + 1 - counted)
-        counted += looked.matching
-        if counted > MOST_ROWS:
-            return CappedTotal(MOST_ROWS, exact=False)
-        if looked.end is None:
-            return CappedTotal(counted, exact=True)
-        after = looked.end
-    return CappedTotal(counted, exact=False)
+    total = search(look, None, 1, counted=True).total
+    assert total is not None
+    return total
 
 
 def capped(counted: int) -> CappedTotal:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
+from headway.db.reads.pages.columns import fields_of
 from headway.db.reads.pages.cursors import Key, PagedList
 from headway.db.reads.pages.paging import (
     ALWAYS,
@@ -93,9 +94,9 @@ KEYS = text("""
     )
     SELECT place, id, matches, is_end, matching
       FROM (SELECT *, count(*) FILTER (WHERE matches) OVER () AS matching,
-                   row_number() OVER () = count(*) OVER () AS is_last
+                   row_number() OVER () AS nth, count(*) OVER () AS last
               FROM found) AS counted
-     WHERE is_last OR NOT :counting
+     WHERE nth <= :shown OR nth = last
 """)
 
 ROWS = hot("""
@@ -180,9 +181,10 @@ def page(
     """Return a page of the runs that are wanted."""
     listing = PagedList("runs", _KINDS, order, asked.descending, asdict(wanted))
     look = _RunSearch(conn, asked, wanted, order).look
-    found = paging.search(look, listing.key(asked.cursor), asked.limit)
+    found = paging.search(look, listing.key(asked.cursor), asked.limit, counted=asked.counted)
     rows = _rows(conn, asked.bundles, [cast(int, key[2]) for key in found.keys])
-    return ListPage(rows, listing.following(found.following), listing.preceding(found.keys))
+    following, preceding = listing.following(found.following), listing.preceding(found.keys)
+    return ListPage(rows, following, preceding, found.total)
 
 
 def one(
@@ -198,7 +200,7 @@ def total(
 ) -> CappedTotal:
     """Count the runs that are wanted."""
     asked = Asked(bundles, descending=True)
-    look = _RunSearch(conn, asked, wanted, RunOrder.CREATED, counting=True).look
+    look = _RunSearch(conn, asked, wanted, RunOrder.CREATED).look
     return paging.count(look)
 
 
@@ -210,9 +212,8 @@ class _RunSearch:
     asked: Asked
     wanted: RunFilter
     order: RunOrder
-    counting: bool = False
 
-    def look(self, after: Key | None, rows: int, most: int) -> Looked:
+    def look(self, after: Key | None, rows: int, most: int, shown: int) -> Looked:
         parts = _parts(self.order, descending=self.asked.descending)
         placed, place, last = after or (parts[0], None, None)
         parameters = {
@@ -227,11 +228,11 @@ class _RunSearch:
             "last_id": last,
             "rows": rows,
             "most": most,
-            "counting": self.counting,
+            "shown": shown,
         }
         found = self.conn.execute(KEYS, parameters).all()
         matching = found[-1].matching if found else 0
-        keys: list[Key] = [(placed, row.place, row.id) for row in found if row.matches]
+        keys: list[Key] = [(placed, row.place, row.id) for row in found[:shown] if row.matches]
         if found and found[-1].is_end:
             return Looked(keys, matching, (placed, found[-1].place, found[-1].id))
         if parts[0] == placed and len(parts) > 1:
@@ -278,11 +279,13 @@ def _parameters(wanted: RunFilter) -> dict[str, object]:
 
 def _rows(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) -> list[ListedRun]:
     """Return the runs of these numbers, in that order, as far as they are still there."""
-    asked = {"ids": ids, "bundles": paging.as_list(bundles)}
+    if not ids:
+        return []
     found = {}
-    for row in conn.execute(ROWS, asked).mappings() if ids else ():
-        fields = dict(row)
-        own = {name: fields.pop(name) for name in ListedRun.__dataclass_fields__ if name != "run"}
-        kinds = {"run_type": RunType(row["run_type"]), "state": RunState(row["state"])}
-        found[row["id"]] = ListedRun(run=RunView(**{**fields, **kinds}), **own)
+    rows = conn.execute(ROWS, {"ids": ids, "bundles": paging.as_list(bundles)})
+    of_run, of_listed = (fields_of(kind, rows.keys()) for kind in (RunView, ListedRun))
+    for row in rows.all():  # one by one they would take half as long again
+        fields = of_run(row)
+        fields |= {"run_type": RunType(row.run_type), "state": RunState(row.state)}
+        found[row.id] = ListedRun(run=RunView(**fields), **of_listed(row))
     return [found[number] for number in ids if number in found]

@@ -73,9 +73,9 @@ KEYS = text("""
     )
     SELECT dag_run_id, id, key, matches, is_end, matching
       FROM (SELECT *, count(*) FILTER (WHERE matches) OVER () AS matching,
-                   row_number() OVER () = count(*) OVER () AS is_last
+                   row_number() OVER () AS nth, count(*) OVER () AS last
               FROM found) AS counted
-     WHERE is_last OR NOT :counting
+     WHERE nth <= :shown OR nth = last
 """)
 
 ROWS = text("""
@@ -160,7 +160,7 @@ def page(conn: Connection, asked: Asked, wanted: XComFilter = ANY_XCOM) -> ListP
     """Return a page of the XComs that are wanted, by run and task instance, then by key."""
     listing = PagedList("xcoms", (int, int, str), "created", asked.descending, asdict(wanted))
     look = _XComSearch(conn, asked, wanted).look
-    found = paging.search(look, listing.key(asked.cursor), asked.limit)
+    found = paging.search(look, listing.key(asked.cursor), asked.limit, counted=asked.counted)
     rows = _rows(conn, asked.bundles, found.keys)
     return ListPage(rows, listing.following(found.following))
 
@@ -169,7 +169,7 @@ def total(
     conn: Connection, bundles: Sequence[str] | None, wanted: XComFilter = ANY_XCOM
 ) -> CappedTotal:
     """Count the XComs that are wanted."""
-    look = _XComSearch(conn, Asked(bundles, descending=True), wanted, counting=True).look
+    look = _XComSearch(conn, Asked(bundles, descending=True), wanted).look
     return paging.count(look)
 
 
@@ -189,9 +189,8 @@ class _XComSearch:
     conn: Connection
     asked: Asked
     wanted: XComFilter
-    counting: bool = False
 
-    def look(self, after: Key | None, rows: int, most: int) -> Looked:
+    def look(self, after: Key | None, rows: int, most: int, shown: int) -> Looked:
         last_run, last, key = after or (None, None, None)
         fields = {name: getattr(self.wanted, name) for name in XComFilter.__dataclass_fields__}
         for name, field in _RANGES.items():
@@ -203,14 +202,16 @@ class _XComSearch:
             "descending": self.asked.descending,
             "rows": rows,
             "most": most,
-            "counting": self.counting,
+            "shown": shown,
             "last_run": last_run,
             "last_id": last,
             "last_key": key,
         }
         found = self.conn.execute(KEYS, parameters).all()
         matching = found[-1].matching if found else 0
-        keys: list[Key] = [(row.dag_run_id, row.id, row.key) for row in found if row.matches]
+        keys: list[Key] = [
+            (row.dag_run_id, row.id, row.key) for row in found[:shown] if row.matches
+        ]
         if not found or not found[-1].is_end:
             return Looked(keys, matching, None)
         return Looked(keys, matching, (found[-1].dag_run_id, found[-1].id, found[-1].key))
