@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from itertools import groupby
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import settings
@@ -37,11 +38,16 @@ settings.register_profile("long", _any_machine, max_examples=500)
 _SERVER_BYTES = 4 << 30
 """Room for a server of tests, with a database of millions of rows."""
 
+_ALLOCATIONS: Final = 50_000
+"""Objects between two garbage collections.  Python's 700 have it look for a fourth of the time
+at a million nodes of modules, which some tests keep."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A shell that runs tests in the background has them ignore it, and all that they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.set_threshold(_ALLOCATIONS)
     settings.load_profile(config.getoption("--hypothesis-profile") or "usual")
     os.environ.update(modes.variables())
     os.environ["TEST_HEADWAY"] = str(Path(__file__).with_name("headway_of_tests.py"))
