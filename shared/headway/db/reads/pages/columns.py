@@ -7,12 +7,23 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Row
 
-Fields: TypeAlias = Callable[[Row[Any]], dict[str, Any]]
+Values: TypeAlias = Callable[[Row[Any]], list[Any]]
 
 
-def fields_of(kind: type, columns: Iterable[str]) -> Fields:
-    """Return what takes the fields of a dataclass, as far as there are such columns, from a row."""
+def values_of(kind: type, columns: Iterable[str], **converted: Callable[[Any], object]) -> Values:
+    """Return what takes from a row the values of a dataclass's fields, in their order.
+
+    A field without a column is left out.  `converted` says how the value of a field is made.
+    """
     places = {column: place for place, column in enumerate(columns)}
     names = [field.name for field in fields(kind) if field.name in places]
     take = itemgetter(*(places[name] for name in names))
-    return lambda row: dict(zip(names, take(row), strict=True))
+    conversions = [(names.index(name), convert) for name, convert in converted.items()]
+
+    def values(row: Row[Any]) -> list[Any]:
+        taken = list(take(row))
+        for place, convert in conversions:
+            taken[place] = convert(taken[place])
+        return taken
+
+    return values

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
-from headway.db.reads.pages.columns import fields_of
+from headway.db.reads.pages.columns import values_of
 from headway.db.reads.pages.cursors import Key, PagedList
 from headway.db.reads.pages.paging import (
     ALWAYS,
@@ -160,8 +160,8 @@ class ListedRun:
     folder.  `timed_out` tells whether it was ended because its time was over.
     """
 
-    id: int
     run: RunView
+    id: int
     version_id: int
     created_at: datetime
     bundle: str
@@ -283,9 +283,8 @@ def _rows(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) -> li
         return []
     found = {}
     rows = conn.execute(ROWS, {"ids": ids, "bundles": paging.as_list(bundles)})
-    of_run, of_listed = (fields_of(kind, rows.keys()) for kind in (RunView, ListedRun))
+    of_run = values_of(RunView, rows.keys(), run_type=RunType, state=RunState)
+    of_listed = values_of(ListedRun, rows.keys())
     for row in rows.all():  # one by one they would take half as long again
-        fields = of_run(row)
-        fields |= {"run_type": RunType(row.run_type), "state": RunState(row.state)}
-        found[row.id] = ListedRun(run=RunView(**fields), **of_listed(row))
+        found[row.id] = ListedRun(RunView(*of_run(row)), *of_listed(row))
     return [found[number] for number in ids if number in found]

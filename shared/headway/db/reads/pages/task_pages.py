@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 from headway.db.core.prepared import hot
 from headway.db.reads.pages import paging
 from headway.db.reads.pages.attempt_pages import InstanceName
-from headway.db.reads.pages.columns import fields_of
+from headway.db.reads.pages.columns import values_of
 from headway.db.reads.pages.cursors import Key, PagedList
 from headway.db.reads.pages.paging import (
     ALWAYS,
@@ -208,8 +208,8 @@ class ListedTask:
     folder.
     """
 
-    id: int
     task: TaskView
+    id: int
     pool_slots: int
     scheduled_at: datetime | None
     queued_at: datetime | None
@@ -325,9 +325,8 @@ def numbered(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) ->
         return []
     found = {}
     rows = conn.execute(ROWS, {"ids": ids, "bundles": paging.as_list(bundles)})
-    of_task, of_listed = (fields_of(kind, rows.keys()) for kind in (TaskView, ListedTask))
+    of_task = values_of(TaskView, rows.keys(), state=TaskState)
+    of_listed = values_of(ListedTask, rows.keys())
     for row in rows.all():  # one by one they would take half as long again
-        fields = of_task(row)
-        fields["state"] = TaskState(fields["state"])
-        found[row.id] = ListedTask(task=TaskView(**fields), **of_listed(row))
+        found[row.id] = ListedTask(TaskView(*of_task(row)), *of_listed(row))
     return [found[number] for number in ids if number in found]
