@@ -34,7 +34,7 @@ INSTANCES, LARGE = (
     int(each) for each in os.environ.get("HEADWAY_BENCH_API", "1000000x3000000").split("x")
 )
 DAGS, TASKS = 500, 10
-SHOWN_RUNS: Final = 50
+SHOWN_RUNS: Final = 100
 """Runs of the DAG whose runs are shown, where no other DAG has any: pages are as full then."""
 
 REPEAT: Final = 3

@@ -47,11 +47,13 @@ def text_of(node: ast.AST) -> str:
 
 def texts(tree: ast.AST) -> Iterator[str]:
     """The strings of a module: an f-string as one."""
-    if isinstance(tree, ast.JoinedStr | ast.Constant):
-        yield text_of(tree)
-        return
-    for child in ast.iter_child_nodes(tree):
-        yield from texts(child)
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.JoinedStr | ast.Constant):
+            yield text_of(node)
+        else:
+            left += ast.iter_child_nodes(node)
 
 
 def named() -> Iterator[tuple[str, str]]:

@@ -136,6 +136,7 @@ def test_task_instances_are_paged_by_cursor(airflow_client: ApiClient) -> None:
     assert names(first.task_instances) == ["secret.t", "etl.a"]
     assert names(second.task_instances) == names(by_offset.task_instances) == ["etl.b"]
     assert names(back.task_instances) == names(first.task_instances)
+    assert {it.total_entries for it in (first, second, back, by_offset)} == {3}
     assert (second.next_cursor, back.previous_cursor, first.total_entries_limit) == (None,) * 2 + (
         1000,
     )

@@ -203,6 +203,20 @@ def test_filters_find_what_they_say_and_totals_agree(filled: Engine) -> None:
     assert {row.run.run_id for row in unfinished} == {"manual__2"}
 
 
+def test_the_total_of_every_task_instance_is_that_of_all_pages(filled: Engine) -> None:
+    with filled.connect() as conn:
+        seen = {
+            bundle: len(task_pages.page(conn, Asked(bundle and [bundle], 1_000)).rows)
+            for bundle in (None, "main", "other")
+        }
+        totals = {bundle: task_pages.total(conn, bundle and [bundle]) for bundle in seen}
+        narrowed = task_pages.total(conn, None, TaskFilter(dag_id="idle00"))
+
+    assert totals == {it: CappedTotal(rows, exact=True) for it, rows in seen.items()}
+    assert seen[None] == seen["main"] + seen["other"]
+    assert 0 < narrowed.count < seen[None]
+
+
 def test_runs_by_state_are_counted_for_dags_of_the_bundles(filled: Engine) -> None:
     with filled.connect() as conn:
         found = dag_pages.stats(conn, ["main"], ["idle00", "idle01"])

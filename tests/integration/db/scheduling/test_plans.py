@@ -261,7 +261,8 @@ def test_each_statement_whose_plan_is_kept_is_looked_at_here() -> None:
     }
     of_pages = {  # in tests/integration/db/reads/test_page_plans.py
         *("backfill_pages.PAGE", "dag_pages.TAGS", "pool_pages.PAGE", "process_pages.PAGE"),
-        *("run_pages.NUMBER", "run_pages.ROWS", "task_pages.ROWS"),
+        *("run_pages.NUMBER", "run_pages.ROWS", "task_pages.ALL", "task_pages.ROWS"),
+        *("grid_cells.CELLS", "grid_cells.MAPPED", "grid_cells.ROWS"),
     }
     of_topics = {  # in tests/integration/db/reads/test_page_plans.py
         *("home_entries.HOME", "dag_entries.DAG", "dag_entries.BACKFILL"),

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from headway.db.core.prepared import hot
 from headway.decide.charts.grid import CODED, MappedCell, PackedCells
 from headway.domain.states import TaskState
 
 # The tasks of the newest version come first, in topological order; then those that only older
 # ones have.
-ROWS = text("""
+ROWS = hot("""
     SELECT it.task_id, it.mapped
       FROM (SELECT DISTINCT ON (task_id) task_id, mapped, position, version_id
               FROM dag_task
@@ -21,7 +22,7 @@ ROWS = text("""
 """)
 
 # A cell is a number of four bytes: the row, and in the last byte the state and its flags.
-CELLS = text("""
+CELLS = hot("""
     SELECT task.dag_run_id,
            string_agg(int4send(CAST((place.nth - 1) * 256
                                     + array_position(CAST(:states AS text[]), task.state)
@@ -34,7 +35,7 @@ CELLS = text("""
      GROUP BY task.dag_run_id
 """)
 
-MAPPED = text("""
+MAPPED = hot("""
     SELECT dag_run_id, task_id, state, count(*) AS instances, bool_or(attempt > 1) AS retried
       FROM task_instance
      WHERE dag_run_id = ANY (CAST(:run_ids AS bigint[])) AND map_index >= 0

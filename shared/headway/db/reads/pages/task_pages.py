@@ -15,6 +15,7 @@ from headway.db.reads.pages.cursors import Key, PagedList
 from headway.db.reads.pages.paging import (
     ALWAYS,
     ANY_DURATION,
+    MOST_ROWS,
     Asked,
     CappedTotal,
     DurationRange,
@@ -115,6 +116,12 @@ KEYS = text("""
                    row_number() OVER () AS nth, count(*) OVER () AS last
               FROM found) AS counted
      WHERE nth <= :shown OR nth = last
+""")
+
+# Where nothing narrows the list, no row has to be read but its key.  The oldest may have been
+# deleted a moment ago: an index is slow to forget them.
+ALL = hot("""
+    SELECT count(*) FROM (SELECT FROM task_instance ORDER BY id DESC LIMIT :most) AS counted
 """)
 
 ROWS = hot("""
@@ -243,7 +250,8 @@ def page(conn: Connection, asked: Asked, wanted: TaskFilter = ANY_TASK) -> ListP
     """Return a page of the task instances that are wanted, run by run as the runs were created."""
     listing = PagedList("tasks", (int, int), "created", asked.descending, asdict(wanted))
     look = _TaskSearch(conn, asked, wanted).look
-    found = paging.search(look, listing.key(asked.cursor), asked.limit, counted=asked.counted)
+    counted = asked.counted and not _is_every(asked.bundles, wanted)
+    found = paging.search(look, listing.key(asked.cursor), asked.limit, counted=counted)
     rows = numbered(conn, asked.bundles, [cast(int, key[1]) for key in found.keys])
     following, preceding = listing.following(found.following), listing.preceding(found.keys)
     return ListPage(rows, following, preceding, found.total)
@@ -272,8 +280,15 @@ def total(
     conn: Connection, bundles: Sequence[str] | None, wanted: TaskFilter = ANY_TASK
 ) -> CappedTotal:
     """Count the task instances that are wanted."""
+    if _is_every(bundles, wanted):
+        return paging.capped(conn.execute(ALL, {"most": MOST_ROWS + 1}).scalar_one())
     look = _TaskSearch(conn, Asked(bundles, descending=True), wanted).look
     return paging.count(look)
+
+
+def _is_every(bundles: Sequence[str] | None, wanted: TaskFilter) -> bool:
+    """Tell whether all task instances are wanted."""
+    return bundles is None and wanted == ANY_TASK
 
 
 @dataclass(frozen=True, slots=True)
