@@ -39,8 +39,11 @@ _SERVER_BYTES = 4 << 30
 """Room for a server of tests, with a database of millions of rows."""
 
 _ALLOCATIONS: Final = 50_000
-"""Objects between two garbage collections.  Python's 700 have it look for a fourth of the time
-at a million nodes of modules, which some tests keep."""
+"""Objects that are made between two garbage collections.
+
+Some tests keep the syntax trees of all modules, a million objects.  With Python's own threshold,
+to look through them took a fourth of the time of the unit tests.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:

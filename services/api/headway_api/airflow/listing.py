@@ -66,7 +66,10 @@ class ShownPage(Generic[Row]):
 def shown(
     caller: Caller, query: OffsetQuery, read: Read[Row], count: Count, *, descending: bool
 ) -> ShownPage[Row]:
-    """Return the page of a list that is asked for; `count` is for what tells no total itself."""
+    """Return the page of a list that is asked for.
+
+    `count` is called where the page that is read has no total.
+    """
     cursor = query.cursor if isinstance(query, CursorQuery) else None
     if cursor is None:
         return _by_offset(caller, query, read, count, descending=descending)

@@ -1,6 +1,8 @@
 """Pages joined are the whole list once, whatever their size, and show nothing of other bundles."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from headway.db.reads.pages import (
     dag_pages,
     event_pages,
     file_pages,
+    paging,
     pool_pages,
     process_pages,
     run_pages,
@@ -32,6 +35,7 @@ from headway.testing.data import bulk_history, forced, seed
 
 Read = Callable[[Connection, Asked], ListPage[Any]]
 RUNS = 7
+NAMED = TaskFilter(task_id_like="%")
 OF_IDLE = text("""
     SELECT run_id FROM dag_run WHERE dag_id = 'idle01' AND run_type = 'scheduled' LIMIT 1
 """)
@@ -201,6 +205,42 @@ def test_filters_find_what_they_say_and_totals_agree(filled: Engine) -> None:
     assert tasks == CappedTotal(3 * RUNS, exact=True)
     assert [row.dag.dag_id for row in tagged] == ["idle02"]
     assert {row.run.run_id for row in unfinished} == {"manual__2"}
+
+
+@pytest.mark.parametrize("bundles", [None, ["main"]])
+@pytest.mark.parametrize(
+    ("read", "count"),
+    [
+        *(
+            (partial(run_pages.page, order=order), run_pages.total)
+            for order in (RunOrder.CREATED, RunOrder.LOGICAL_DATE, RunOrder.ENDED)
+        ),
+        (partial(task_pages.page, wanted=NAMED), partial(task_pages.total, wanted=NAMED)),
+        (event_pages.page, event_pages.total),
+        (xcom_pages.page, xcom_pages.total),
+    ],
+    ids=["runs", "runs by date", "runs by end", "tasks", "events", "xcoms"],
+)
+def test_a_first_page_tells_the_total_if_it_is_asked_to(
+    filled: Engine,
+    read: Callable[..., ListPage[Any]],
+    count: Callable[..., CappedTotal],
+    bundles: list[str] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the page is full after the first stretch, and the total is not."""
+    monkeypatch.setattr(paging, "STRETCHES", (3, 2, *[20] * 100))
+    with filled.connect() as conn:
+        plain = read(conn, Asked(bundles, 1, descending=True))
+        counted = read(conn, Asked(bundles, 1, descending=True, counted=True))
+        second = read(conn, Asked(bundles, 1, plain.following, descending=True, counted=True))
+        total = count(conn, bundles)
+        whole = read(conn, Asked(bundles, 1_000))
+
+    assert counted == replace(plain, total=total)
+    assert (plain.total, second.total) == (None, None)
+    assert total == CappedTotal(len(whole.rows), exact=True)
+    assert total.count > 1
 
 
 def test_the_total_of_every_task_instance_is_that_of_all_pages(filled: Engine) -> None:

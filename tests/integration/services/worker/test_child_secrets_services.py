@@ -32,9 +32,10 @@ class Above:
 
 
 def settled(task: int) -> list[Above]:
-    """Return the processes above a task; none while there is one between nanny and fork server.
+    """Return the processes above a task; an empty list while they are one too many.
 
-    That one has made the nanny's namespace.  It may end after the task has begun.
+    The process that has made the nanny's namespace stands between the nanny and the fork server.
+    It may end after the task has begun.
     """
     above = [Above.of(pid) for pid in task_processes.ancestors(task)]
     forking = ["headway.runtime.forker children" in process.command for process in above]

@@ -43,6 +43,20 @@ class PagedNumbers:
         return shown(CALLER, query, self.read, lambda: total, descending=descending)
 
 
+@pytest.mark.parametrize("query", [OffsetQuery(limit=2), CursorQuery(limit=2, cursor="")])
+def test_nothing_is_counted_again_that_the_first_page_tells(query: OffsetQuery) -> None:
+    def read(asked: Asked) -> ListPage[int]:
+        total = CappedTotal(7, exact=True) if asked.counted and not asked.cursor else None
+        return ListPage([1], None if asked.cursor else "1", total=total)
+
+    def count() -> CappedTotal:
+        raise AssertionError("the page has told the total")
+
+    page = shown(CALLER, query, read, count, descending=False)
+
+    assert page.total_entries == 7
+
+
 def test_an_offset_leaves_out_the_rows_before_it() -> None:
     page = PagedNumbers(10).page(OffsetQuery(limit=3, offset=4))
 

@@ -1,27 +1,27 @@
 """The columns of a statement that are the fields of a dataclass."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from operator import itemgetter
 from typing import Any, TypeAlias
 
-from sqlalchemy import Row
-
-Values: TypeAlias = Callable[[Row[Any]], list[Any]]
+Values: TypeAlias = Callable[[Sequence[Any]], list[Any]]
 
 
-def values_of(kind: type, columns: Iterable[str], **converted: Callable[[Any], object]) -> Values:
-    """Return what takes from a row the values of a dataclass's fields, in their order.
+def values_of(
+    kind: type, columns: Iterable[str], skip: int = 0, **converted: Callable[[Any], object]
+) -> Values:
+    """Return a function that takes the values of a dataclass's fields, in order, from a row.
 
-    A field without a column is left out.  `converted` says how the value of a field is made.
+    The first `skip` fields are left out.  `converted` has, by field, the function to which the
+    value of its column is given.  KeyError if a field has no column.
     """
-    places = {column: place for place, column in enumerate(columns)}
-    names = [field.name for field in fields(kind) if field.name in places]
-    take = itemgetter(*(places[name] for name in names))
+    place_of = {column: place for place, column in enumerate(columns)}
+    names = [field.name for field in fields(kind)[skip:]]
+    places = [place_of[name] for name in names]
     conversions = [(names.index(name), convert) for name, convert in converted.items()]
 
-    def values(row: Row[Any]) -> list[Any]:
-        taken = list(take(row))
+    def values(row: Sequence[Any]) -> list[Any]:
+        taken = [row[place] for place in places]
         for place, convert in conversions:
             taken[place] = convert(taken[place])
         return taken

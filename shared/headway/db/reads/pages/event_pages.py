@@ -99,7 +99,7 @@ def page(conn: Connection, asked: Asked, wanted: EventFilter = ANY_EVENT) -> Lis
     look = _EventSearch(conn, asked, wanted).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit, counted=asked.counted)
     rows = _rows(conn, asked.bundles, [key[0] for key in found.keys])
-    return ListPage(rows, listing.following(found.following))
+    return ListPage(rows, listing.following(found.following), total=found.total)
 
 
 def total(

@@ -30,7 +30,7 @@ class Asked:
     """Which page of a list is asked for.
 
     `bundles` are those whose DAGs the reader may see, None for every bundle.  `cursor` is that of
-    the page before, None for the first page.  With `counted`, a first page may have the total.
+    the page before, None for the first page.  With `counted`, a first page has the total as well.
     """
 
     bundles: Sequence[str] | None
@@ -52,7 +52,8 @@ class ListPage(Generic[Row]):
     has one may have fewer rows than were asked for, or none: rows that match were too rare.
     `preceding` is a cursor of the list in reverse: of the rows before the first one, the nearest
     first.  It is None for a page without rows, and for lists that are read forwards alone.
-    `total` is None unless it was asked for, and the same statement could count.
+    `total` is None unless the first page was asked for with `counted`.  Lists whose total takes a
+    statement of its own leave it None even then.
     """
 
     rows: Sequence[Row]
@@ -98,7 +99,8 @@ ANY_DURATION: Final = DurationRange()
 class Looked(NamedTuple):
     """What one statement has found: keys, how many rows match, and the key that it looked up to.
 
-    `end` is None when the statement has not looked at as many rows as it might.
+    `matching` is at most what was asked for.  `end` is None when the statement has not looked at
+    as many rows as it might.
     """
 
     keys: Sequence[Key]
@@ -118,8 +120,10 @@ class FoundKeys(NamedTuple):
 
 
 Look: TypeAlias = Callable[[Key | None, int, int, int], Looked]
-"""Looks at so many rows after a key, for so many that match, and returns so many of their keys:
-`look(after, rows, most, shown)`."""
+"""`look(after, rows, most, shown)` looks at `rows` rows after a key, until `most` of them match.
+
+It returns the first `shown` keys of those that match.
+"""
 
 
 def search(look: Look, after: Key | None, most: int, *, counted: bool = False) -> FoundKeys:

@@ -284,7 +284,7 @@ def _rows(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) -> li
     found = {}
     rows = conn.execute(ROWS, {"ids": ids, "bundles": paging.as_list(bundles)})
     of_run = values_of(RunView, rows.keys(), run_type=RunType, state=RunState)
-    of_listed = values_of(ListedRun, rows.keys())
+    of_listed = values_of(ListedRun, rows.keys(), skip=1)
     for row in rows.all():  # one by one they would take half as long again
         found[row.id] = ListedRun(RunView(*of_run(row)), *of_listed(row))
     return [found[number] for number in ids if number in found]

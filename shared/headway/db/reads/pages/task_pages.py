@@ -118,8 +118,8 @@ KEYS = text("""
      WHERE nth <= :shown OR nth = last
 """)
 
-# Where nothing narrows the list, no row has to be read but its key.  The oldest may have been
-# deleted a moment ago: an index is slow to forget them.
+# Where nothing narrows the list, the keys of an index are counted, the newest first: of the oldest,
+# those that were deleted may still stand in it.
 ALL = hot("""
     SELECT count(*) FROM (SELECT FROM task_instance ORDER BY id DESC LIMIT :most) AS counted
 """)
@@ -341,7 +341,7 @@ def numbered(conn: Connection, bundles: Sequence[str] | None, ids: list[int]) ->
     found = {}
     rows = conn.execute(ROWS, {"ids": ids, "bundles": paging.as_list(bundles)})
     of_task = values_of(TaskView, rows.keys(), state=TaskState)
-    of_listed = values_of(ListedTask, rows.keys())
+    of_listed = values_of(ListedTask, rows.keys(), skip=1)
     for row in rows.all():  # one by one they would take half as long again
         found[row.id] = ListedTask(TaskView(*of_task(row)), *of_listed(row))
     return [found[number] for number in ids if number in found]

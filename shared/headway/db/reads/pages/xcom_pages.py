@@ -162,7 +162,7 @@ def page(conn: Connection, asked: Asked, wanted: XComFilter = ANY_XCOM) -> ListP
     look = _XComSearch(conn, asked, wanted).look
     found = paging.search(look, listing.key(asked.cursor), asked.limit, counted=asked.counted)
     rows = _rows(conn, asked.bundles, found.keys)
-    return ListPage(rows, listing.following(found.following))
+    return ListPage(rows, listing.following(found.following), total=found.total)
 
 
 def total(
