@@ -28,15 +28,20 @@ _MADE_WAY: Final = frozenset({"40001", "40P01", "55P03"})
 def act(engine: Engine, work: Callable[[Connection], T], tell: Collection[Notice] = TOLD) -> T:
     """Do `work` in one transaction, and then tell schedulers and workers, or others, of it.
 
-    It is done again when the database had it make way for another transaction.
+    It is done again when the database had it make way for another transaction, or when the
+    connection was lost before the COMMIT: one that was kept is dead after a restart of Postgres.
     """
     for tries_left in reversed(range(TRIES)):
+        committing = False
         try:
             with engine.begin() as conn:
                 result = work(conn)
+                committing = True
             break
         except DBAPIError as error:
-            if not tries_left or getattr(error.orig, "pgcode", None) not in _MADE_WAY:
+            made_way = getattr(error.orig, "pgcode", None) in _MADE_WAY
+            undone = error.connection_invalidated and not committing
+            if not tries_left or not (made_way or undone):
                 raise
         SystemClock().wait(Event(), _PAUSE)
     notices.tell(engine, tell)
