@@ -45,6 +45,18 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class CappedTotal:
+    """How many rows a list has: exactly `count`, or more than that.
+
+    It is exact unless there are more than MOST_ROWS, or rows that match were too rare to count
+    them all.
+    """
+
+    count: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ListPage(Generic[Row]):
     """Some rows of a list.
 
@@ -59,19 +71,7 @@ class ListPage(Generic[Row]):
     rows: Sequence[Row]
     following: str | None
     preceding: str | None = None
-    total: "CappedTotal | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class CappedTotal:
-    """How many rows a list has: exactly `count`, or more than that.
-
-    It is exact unless there are more than MOST_ROWS, or rows that match were too rare to count
-    them all.
-    """
-
-    count: int
-    exact: bool
+    total: CappedTotal | None = None
 
 
 @dataclass(frozen=True, slots=True)
