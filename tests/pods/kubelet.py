@@ -27,6 +27,7 @@ _DECLARED_DEAD: Final = 3
 _KILLED: Final = 128 + signal.SIGKILL
 _EXCUSED_FOR: Final = 60.0
 _STOP_SLACK: Final = 60.0
+_LAST_LINES: Final = 15
 _RUNTIME: Final = Path("/")
 """The program of a process by which runc starts a probe's, and which it restricts step by step."""
 
@@ -232,19 +233,26 @@ class Pod:
             return
         podman, patience = self._node.podman, self._grace + _STOP_SLACK
         # `podman pod stop` would take the network away while containers still end.
-        every = [f"{self.name}-{name}" for name in self.containers]
+        every, told = [f"{self.name}-{name}" for name in self.containers], time.monotonic()
         podman("stop", f"--time={self._grace}", *every, patience=patience)
+        took = time.monotonic() - told
         for name in self.containers:
             full = f"{self.name}-{name}"
-            self._judge(name, podman.inspect(full, "container")["State"]["ExitCode"])
             printed = podman("logs", full)
-            (self.folder / f"{name}.log").write_text(printed.stdout + printed.stderr)
+            log = printed.stdout + printed.stderr
+            (self.folder / f"{name}.log").write_text(log)
+            self._judge(name, podman.inspect(full, "container")["State"], took, log)
         podman("pod", "rm", "--force", self.name)
 
-    def _judge(self, name: str, status: int) -> None:
+    def _judge(self, name: str, state: Mapping[str, Any], took: float, log: str) -> None:
         """Complain of a container that has not ended by itself within the grace, and well."""
+        status = state["ExitCode"]
         if status != 0 and not self._is_excused(name, status):
-            self.complain(f"{name} ended with status {status}")
+            last = "".join(f"\n    {line}" for line in log.splitlines()[-_LAST_LINES:])
+            self.complain(
+                f"{name} ended with status {status} at {state['FinishedAt']}; the pod took "
+                f"{took:.0f} of {self._grace} s to stop; the last that it logged:{last}"
+            )
 
 
 def _answers(address: str, port: int) -> bool:
