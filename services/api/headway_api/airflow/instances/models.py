@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from headway.db.reads.pages.attempt_pages import ListedAttempt
 from headway.db.reads.pages.task_pages import ListedTask
@@ -62,7 +62,7 @@ class ShownTaskInstance(ShownInstance):
     logical_date: datetime
     run_after: datetime
     note: str | None = None
-    rendered_fields: dict[str, Any] = {}
+    rendered_fields: dict[str, Any] = Field(default_factory=dict)  # {} would be copied deeply
     rendered_map_index: str | None = None
     trigger: dict[str, Any] | None = None
     triggerer_job: dict[str, Any] | None = None
