@@ -27,6 +27,8 @@ from headway_api.http.routers import add_routes
 from headway_api.live import routes as live_routes
 from headway_api.live.hub import LiveHub
 from headway_api.native import routes as native_routes
+from headway_api.pages import problems
+from headway_api.pages import routes as page_routes
 
 DESCRIPTION: Final = (
     "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "
@@ -59,11 +61,12 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     )
     app.state.database, app.state.settings, app.state.live = database, given, live
     app.state.scheduler_threshold = read(SchedulerSettings).scheduler_health_check_threshold
+    app.state.as_page = problems.answer
     errors.install(app)
     add_routes(app, auth_routes.router, link_page.router, *airflow_routes.ROUTERS)
     if oidc is not None and oidc.issuer is not None:
         _add_oidc(app, oidc)
-    add_routes(app, *native_routes.ROUTERS, live_routes.router)
+    add_routes(app, *native_routes.ROUTERS, live_routes.router, *page_routes.ROUTERS)
     return app
 
 

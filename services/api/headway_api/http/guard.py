@@ -15,7 +15,7 @@ from headway_api.http.problems import problem
 COOKIES: Final = ("__Host-headway", "headway")
 """The names of the cookie of a session, with TLS and without."""
 
-SIGN_IN: Final = "/auth/session"
+SIGN_IN: Final = ("/auth/session", "/sign-in")
 """Where a browser is given its cookie."""
 
 _EVERYWHERE: Final = {

@@ -1,8 +1,8 @@
 """Errors as RFC 9457 problems; Airflow's clients read the member `detail` of the same body."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
@@ -19,6 +19,9 @@ from headway.domain.errors import (
     SecretError,
 )
 from headway.domain.hints import ActionCall, Hint, HintPart, Parameter
+
+AsPage: TypeAlias = Callable[[Request, HTTPStatus, object], Response | None]
+"""Returns a page that tells of an error; None for who has not asked for a page."""
 
 PROBLEM: Final = "application/problem+json"
 
@@ -55,7 +58,15 @@ def problem(
     headers: Mapping[str, str] | None = None,
     **members: Any,
 ) -> Response:
-    """Return a problem of that status; members of None are left out."""
+    """Return a problem of that status; members of None are left out.
+
+    The application's `as_page`, where it has one, is asked first: browsers want pages.
+    """
+    app = request.scope.get("app")  # the guard around the application has none
+    as_page: AsPage | None = None if app is None else app.state.as_page
+    shown_page = None if as_page is None else as_page(request, status, detail)
+    if shown_page is not None:
+        return shown_page
     body = {
         "type": f"urn:headway:error:{code or status.phrase.lower().replace(' ', '_')}",
         "title": status.phrase,

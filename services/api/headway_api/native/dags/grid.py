@@ -99,7 +99,7 @@ def show_grid(  # noqa: PLR0913, PLR0917 - each is a filter
     JSON of `grid/columns`.  Then each column follows with a byte for each row.
     """
     wanted = _filter(dag_id, state, run_type, backfill_id)
-    header, cells = caller.read(lambda conn: _grid(conn, caller, (limit, cursor), wanted))
+    header, cells = caller.read(lambda conn: read_grid(conn, caller, (limit, cursor), wanted))
     text = header.model_dump_json().encode()
     body = len(text).to_bytes(_LENGTH_BYTES, "big") + text + cells
     return tagged(request, body, MEDIA_TYPE)
@@ -117,7 +117,7 @@ def show_grid_columns(  # noqa: PLR0913, PLR0917 - each is a filter
 ) -> GridHeader:
     """Show the rows and columns of a grid, and what the bytes of its cells mean."""
     wanted = _filter(dag_id, state, run_type, backfill_id)
-    return caller.read(lambda conn: _grid(conn, caller, (limit, cursor), wanted)[0])
+    return caller.read(lambda conn: read_grid(conn, caller, (limit, cursor), wanted)[0])
 
 
 def _filter(
@@ -129,9 +129,10 @@ def _filter(
     return RunFilter(dag_id=dag_id, states=states, run_types=run_types, backfill_id=backfill_id)
 
 
-def _grid(
+def read_grid(
     conn: Connection, caller: Caller, place: tuple[int, str | None], wanted: RunFilter
 ) -> tuple[GridHeader, bytes]:
+    """Return a grid's header, and its cells column by column, each with a byte for each row."""
     assert wanted.dag_id is not None
     caller.check_dag(conn, Permission.READ, wanted.dag_id)
     check_known(conn, wanted.dag_id)

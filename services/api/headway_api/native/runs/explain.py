@@ -61,14 +61,24 @@ def explain(
 
     The settings of the schedulers are taken to be those of the api service.
     """
+    return caller.read(
+        lambda conn: read_explanation(caller, conn, dag_id, run_id, task_id, map_index)
+    )
+
+
+def read_explanation(
+    caller: Caller,
+    conn: Connection,
+    dag_id: str,
+    run_id: str,
+    task_id: str,
+    map_index: int | None,
+) -> ExplanationView:
+    """Return why a task instance is not running, as far as the account may see it."""
+    caller.check_dag(conn, Permission.READ, dag_id)
     settings = read_settings(SchedulerSettings)
     wanted = ExplainRequest(dag_id, run_id, task_id, map_index)
-
-    def work(conn: Connection) -> ExplanationView:
-        caller.check_dag(conn, Permission.READ, dag_id)
-        return _view(caller, conn, find(conn, wanted, settings, now(conn)))
-
-    return caller.read(work)
+    return _view(caller, conn, find(conn, wanted, settings, now(conn)))
 
 
 def _view(caller: Caller, conn: Connection, found: Explanation) -> ExplanationView:

@@ -1,0 +1,1 @@
+"""The pages of the web UI: rendered here, readable and usable without a script."""

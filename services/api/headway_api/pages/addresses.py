@@ -1,0 +1,68 @@
+"""Where the pages are: every link of a template is made here."""
+
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+HOME = "/"
+DAGS = "/dags"
+SIGN_IN = "/sign-in"
+SIGN_OUT = "/sign-out"
+
+
+def dag(dag_id: str, **query: object) -> str:
+    """Return the page of a DAG."""
+    return f"{DAGS}/{_part(dag_id)}{_query(query)}"
+
+
+def run(dag_id: str, run_id: str, **query: object) -> str:
+    """Return the page of a DAG run."""
+    return f"{dag(dag_id)}/runs/{_part(run_id)}{_query(query)}"
+
+
+def task(dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> str:
+    """Return the page of a task instance."""
+    index = "" if map_index < 0 else f"/{map_index}"
+    return f"{run(dag_id, run_id)}/tasks/{_part(task_id)}{index}"
+
+
+def log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int) -> str:
+    """Return the page of an attempt's log."""
+    place = task(dag_id, run_id, task_id)
+    return f"{place}/attempts/{attempt}/log{_query({'map_index': map_index})}"
+
+
+def raw_log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int) -> str:
+    """Return where the whole log of an attempt is, as text."""
+    path = (
+        f"/api/v2/dags/{_part(dag_id)}/dagRuns/{_part(run_id)}"
+        f"/taskInstances/{_part(task_id)}/logs/{attempt}"
+    )
+    return path + _query({"map_index": map_index})
+
+
+def dag_change(dag_id: str, kind: str) -> str:
+    """Return the page that pauses, unpauses or triggers a DAG."""
+    return f"{dag(dag_id)}/{kind}"
+
+
+def run_change(
+    dag_id: str,
+    run_id: str,
+    kind: str,
+    task_id: str | None = None,
+    map_index: int = -1,
+    *,
+    failed: bool = False,
+) -> str:
+    """Return the page that clears, marks or cancels a run, or a task of it."""
+    query = {"task": task_id, "map_index": map_index, "failed": failed or None}
+    return f"{run(dag_id, run_id)}/{kind}{_query(query)}"
+
+
+def _part(name: str) -> str:
+    return quote(name, safe=":@+")
+
+
+def _query(given: Mapping[str, object]) -> str:
+    known = {name: value for name, value in given.items() if value is not None and value != -1}
+    return f"?{urlencode(known, doseq=True)}" if known else ""

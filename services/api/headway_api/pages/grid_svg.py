@@ -1,0 +1,119 @@
+"""A grid as rows of SVG: one path for each state in a row, so that many cells are few elements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from headway_api.native.dags.grid import GridColumn, GridHeader
+
+CELL: Final = 16
+"""Pixels from one cell to the next, both ways."""
+
+_GAP: Final = 2
+_BAR: Final = 40
+_LEAST: Final = 3
+_STATE: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnPath:
+    """All cells of a row that are in one state."""
+
+    state: str
+    path: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRow:
+    """A task: its paths, the path of the dots that mark further attempts, and where its row is."""
+
+    task_id: str
+    mapped: bool
+    paths: Sequence[DrawnPath]
+    retried: str
+
+    @property
+    def summary(self) -> str:
+        """The row in words, for who cannot see it."""
+        return ", ".join(f"{path.count} {path.state.replace('_', ' ')}" for path in self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnColumn:
+    """A run, with the bar of its duration."""
+
+    run: GridColumn
+    x: int
+    y: int
+    height: int
+    is_new_version: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnGrid:
+    """A grid with the oldest run on the left; lengths are in pixels."""
+
+    columns: Sequence[DrawnColumn]
+    rows: Sequence[DrawnRow]
+    width: int
+    cell: int = CELL
+    bar: int = _BAR
+
+
+def drawn(header: GridHeader, cells: bytes, task_part: str = "") -> DrawnGrid:
+    """Return the rows whose task has that part in its name, and all columns."""
+    count, number = len(header.rows), len(header.columns)
+    rows = [
+        _row(header, nth, [cells[column * count + nth] for column in reversed(range(number))])
+        for nth in range(count)
+        if task_part.lower() in header.rows[nth].task_id.lower()
+    ]
+    return DrawnGrid(_columns(header.columns), rows, number * CELL)
+
+
+def _row(header: GridHeader, nth: int, bytes_: Sequence[int]) -> DrawnRow:
+    places: dict[int, list[int]] = {}
+    for place, byte in enumerate(bytes_):
+        if byte & _STATE:
+            places.setdefault(byte & _STATE, []).append(place)
+    paths = [
+        DrawnPath(str(header.states[code]), _squares(found), len(found))
+        for code, found in sorted(places.items())
+    ]
+    tried = [place for place, byte in enumerate(bytes_) if byte & header.retried]
+    task = header.rows[nth]
+    return DrawnRow(task.task_id, task.mapped, paths, _dots(tried))
+
+
+def _squares(places: Sequence[int]) -> str:
+    side = CELL - _GAP
+    return "".join(f"M{place * CELL + 1} 1h{side}v{side}h-{side}z" for place in places)
+
+
+def _dots(places: Sequence[int]) -> str:
+    return "".join(f"M{(place + 1) * CELL - 6} 3h3v3h-3z" for place in places)
+
+
+def _columns(columns: Sequence[GridColumn]) -> list[DrawnColumn]:
+    seconds = [_seconds(column) for column in columns]
+    longest = max((each for each in seconds if each), default=None)
+    found: list[DrawnColumn] = []
+    for place, nth in enumerate(reversed(range(len(columns)))):
+        height = _height(seconds[nth], longest)
+        is_new = bool(found) and columns[nth].version != found[-1].run.version
+        column = DrawnColumn(columns[nth], place * CELL, _BAR - height, height, is_new)
+        found.append(column)
+    return found
+
+
+def _seconds(column: GridColumn) -> float | None:
+    if column.started_at is None or column.ended_at is None:
+        return None
+    return (column.ended_at - column.started_at).total_seconds()
+
+
+def _height(seconds: float | None, longest: float | None) -> int:
+    if seconds is None or not longest:
+        return _BAR
+    return max(_LEAST, round(_BAR * seconds / longest))

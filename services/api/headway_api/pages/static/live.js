@@ -1,0 +1,71 @@
+// Keep a page live: when the API tells of a change of the page's topic, load the page again, and
+// put in place what differs.
+import { morph } from "./morph.js";
+
+const REST = 250; // milliseconds between two loads, so that a storm of events costs little
+const policy = window.trustedTypes?.createPolicy("headway", { createHTML: (text) => text });
+
+/** Follow a topic; `afterwards` is called when the page has changed. */
+export function keepLive(topic, afterwards) {
+  if (!topic) return;
+  const shown = document.getElementById("live");
+  const load = atMostOnceAtATime(() => reload(afterwards));
+  let hasAll = false; // the first event tells what the page shows already
+  let source = null;
+
+  function open() {
+    source = new EventSource(`/headway/v1/live?topic=${encodeURIComponent(topic)}`);
+    source.onopen = () => say(shown, "live", false);
+    source.onerror = () => say(shown, `stale since ${new Date().toLocaleTimeString()}`, true);
+    for (const kind of ["snapshot", "change", "gone"]) {
+      source.addEventListener(kind, () => {
+        if (kind !== "snapshot" || hasAll) load();
+        hasAll = true;
+      });
+    }
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    source?.close();
+    if (document.hidden) return;
+    open(); // a snapshot follows, and the page is loaded again: it was hidden
+  });
+  window.addEventListener("pagehide", () => source?.close());
+  if (!document.hidden) open();
+}
+
+function say(shown, text, stale) {
+  shown.hidden = false;
+  shown.textContent = text;
+  shown.classList.toggle("stale", stale);
+}
+
+async function reload(afterwards) {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!answer.ok || answer.redirected) return;
+  const text = await answer.text();
+  const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+  const wanted = page.getElementById("content");
+  if (wanted) morph(document.getElementById("content"), wanted);
+  document.title = page.title;
+  afterwards();
+}
+
+function atMostOnceAtATime(work) {
+  let under_way = false;
+  let again = false;
+  async function run() {
+    if (under_way) {
+      again = true;
+      return;
+    }
+    under_way = true;
+    do {
+      again = false;
+      await work().catch(() => undefined); // the stream says when the API is away
+      await new Promise((done) => setTimeout(done, REST));
+    } while (again);
+    under_way = false;
+  }
+  return run;
+}

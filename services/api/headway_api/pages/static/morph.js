@@ -1,0 +1,35 @@
+// Make one tree of elements like another one, and leave alone what is the same: the focus, the
+// selection, what is typed and how far a box is scrolled stay.
+
+/** Make `old` like `wanted`. */
+export function morph(old, wanted) {
+  if (old.isEqualNode(wanted)) return;
+  copyAttributes(old, wanted);
+  const before = [...old.childNodes];
+  const after = [...wanted.childNodes];
+  for (let nth = 0; nth < after.length; nth += 1) {
+    const here = before[nth];
+    if (here === undefined) old.append(after[nth]);
+    else if (isAlike(here, after[nth])) morphNode(here, after[nth]);
+    else here.replaceWith(after[nth]);
+  }
+  for (const extra of before.slice(after.length)) extra.remove();
+}
+
+function isAlike(one, other) {
+  return one.nodeType === other.nodeType && one.nodeName === other.nodeName && one.id === other.id;
+}
+
+function morphNode(old, wanted) {
+  if (old.nodeType === Node.ELEMENT_NODE) morph(old, wanted);
+  else if (old.nodeValue !== wanted.nodeValue) old.nodeValue = wanted.nodeValue;
+}
+
+function copyAttributes(old, wanted) {
+  for (const { name } of [...old.attributes]) {
+    if (!wanted.hasAttribute(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of wanted.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+}

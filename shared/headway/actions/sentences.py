@@ -1,0 +1,68 @@
+"""Say what was done to a run, in one sentence.  Commands import this: it loads little."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from headway.domain.states import RunState, TaskState
+
+if TYPE_CHECKING:
+    from headway.actions.change import RunChange, Versions
+
+_BECOMES: Final[Mapping[TaskState, str]] = {
+    TaskState.NONE: "cleared",
+    TaskState.SUCCESS: "marked success",
+    TaskState.FAILED: "marked failed",
+    TaskState.SKIPPED: "skipped",
+    TaskState.REMOVED: "removed",
+}
+
+
+def told(done: "RunChange") -> str:
+    """Return what was done, as part of a sentence."""
+    parts = [
+        f"{_instances(number)} {_BECOMES[state]}"
+        for state, number in sorted(done.moved.items())
+        if number
+    ]
+    parts += [
+        f"{_instances(number)} told to stop, then {_BECOMES[state]}"
+        for state, number in sorted(done.stopping.items())
+        if number
+    ]
+    if done.remade:
+        parts.append(f"{_count(done.remade, 'mapped task')} to be expanded anew")
+    if done.added:
+        parts.append(f"{_count(done.added, 'task')} added")
+    sentence = [", ".join(parts), _run(done)] if parts else [_run(done)]
+    if done and done.versions is not None:
+        sentence.append(_version(done.versions))
+    return "; ".join(sentence)
+
+
+def _version(versions: "Versions") -> str:
+    """Say which version the run has, and whether that is the one in force."""
+    said = f"it has version {versions.after}"
+    if versions.in_force == versions.after:
+        said += ", which is in force"
+    elif versions.in_force is not None:
+        said += f", while {versions.in_force} is in force (--version latest takes that)"
+    return said if versions.after == versions.before else f"{said}, instead of {versions.before}"
+
+
+def _run(done: "RunChange") -> str:
+    if not done:
+        return f"nothing is to be changed, the run is {done.run}"
+    if done.ends is not None:
+        when = " when that has stopped" if done.stopping else ""
+        return f"the run ends as {done.ends}{when}"
+    if done.run is RunState.QUEUED:
+        return "the run waits to start"
+    return "the run goes on" if done.run is RunState.RUNNING else f"the run is {done.run}"
+
+
+def _instances(number: int) -> str:
+    return _count(number, "task instance")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,259 @@
+"""What pages show, on rows as services leave them."""
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from starlette.testclient import TestClient
+from tests.integration.api.conftest import Api
+from tests.integration.api.native.conftest import RUN, move, sql
+
+from headway.testing.data import seed
+
+PAGES = (
+    "/dags/etl",
+    f"/dags/etl/runs/{RUN}",
+    f"/dags/etl/runs/{RUN}/tasks/a",
+    f"/dags/etl/runs/{RUN}/tasks/a/attempts/1/log",
+)
+
+
+@pytest.fixture
+def run(api: Api) -> int:
+    """A run of a DAG with a task that has succeeded, and one below it that waits."""
+    found = seed.start_run(api.engine, seed.dag(seed.task("a"), seed.task("b", "a")))
+    seed.finish(api.engine)
+    return found
+
+
+def test_an_empty_installation_says_what_to_do(viewer: TestClient) -> None:
+    assert "Nothing failed in the last seven days" in viewer.get("/").text
+    assert "There is no DAG yet. Put a DAG file" in viewer.get("/dags").text
+
+
+def test_the_home_page_shows_failures_first(api: Api, run: int, viewer: TestClient) -> None:
+    sql(
+        api.engine, "UPDATE dag_run SET state = 'failed', ended_at = now() WHERE id = :run", run=run
+    )
+    sql(
+        api.engine,
+        "INSERT INTO import_error (bundle, relative_path, error, at) "
+        "VALUES ('main', 'broken.py', 'SyntaxError: <b>', now())",
+    )
+
+    text = viewer.get("/").text
+
+    assert text.index("Failed runs of the last seven days") < text.index("Running and queued runs")
+    assert f'href="/dags/etl/runs/{RUN}"' in text
+    assert "broken.py" in text
+    assert "SyntaxError: &lt;b&gt;" in text
+    assert "default_pool" in text
+
+
+def test_an_old_failure_is_not_news(api: Api, run: int, viewer: TestClient) -> None:
+    sql(
+        api.engine,
+        "UPDATE dag_run SET state = 'failed', started_at = now() - interval '9 days', "
+        "ended_at = now() - interval '8 days' WHERE id = :run",
+        run=run,
+    )
+
+    assert "Nothing failed" in viewer.get("/").text
+
+
+def test_dags_are_listed_with_their_runs(run: int, viewer: TestClient) -> None:
+    text = viewer.get("/dags").text
+
+    assert 'href="/dags/etl"' in text
+    assert f'aria-label="{RUN}: running"' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=ETL", True),
+        ("q=other", False),
+        ("state=running", True),
+        ("state=failed", False),
+        ("paused=yes", False),
+        ("paused=no", True),
+        ("tag=none", False),
+    ],
+)
+def test_dags_are_found_by_the_controls(
+    run: int, viewer: TestClient, query: str, *, found: bool
+) -> None:
+    text = viewer.get(f"/dags?{query}").text
+
+    assert ('href="/dags/etl"' in text) is found
+    assert ("No DAG matches." in text) is not found
+
+
+def test_controls_show_what_the_address_says(run: int, viewer: TestClient) -> None:
+    text = viewer.get("/dags?q=%22x&state=failed&paused=yes").text
+
+    assert 'value="&#34;x"' in text
+    assert '<option value="failed" selected>' in text
+    assert '<option value="yes" selected>' in text
+
+
+def test_a_grid_has_a_row_for_each_task(run: int, viewer: TestClient) -> None:
+    text = viewer.get("/dags/etl").text
+
+    assert 'aria-label="a: 1 success"' in text
+    assert 'data-task="b"' in text
+    assert f'href="/dags/etl/runs/{RUN}"' in text
+    assert 'data-task="a"' not in viewer.get("/dags/etl?task=b").text
+
+
+def test_a_dag_whose_file_is_broken_says_so(api: Api, run: int, viewer: TestClient) -> None:
+    sql(
+        api.engine,
+        "INSERT INTO import_error (bundle, relative_path, error, at) "
+        "SELECT bundle, relative_path, 'NameError: x', now() FROM dag",
+    )
+
+    text = viewer.get("/dags/etl").text
+
+    assert "The version before stays in force." in text
+    assert "NameError: x" in text
+
+
+def test_a_failed_run_opens_at_its_first_failed_task(
+    api: Api, run: int, viewer: TestClient
+) -> None:
+    sql(
+        api.engine,
+        "UPDATE task_instance SET state = 'failed', started_at = now(), ended_at = now() "
+        "WHERE dag_run_id = :run AND task_id = 'a'",
+        run=run,
+    )
+
+    text = viewer.get(f"/dags/etl/runs/{RUN}").text
+
+    assert text.index("First failed task") < text.index("<h2>Tasks</h2>")
+    assert f'href="/dags/etl/runs/{RUN}/tasks/a"' in text
+
+
+def test_a_waiting_task_says_why(api: Api, viewer: TestClient) -> None:
+    seed.start_run(api.engine, seed.dag(seed.task("a"), seed.task("b", "a")))
+
+    text = viewer.get(f"/dags/etl/runs/{RUN}/tasks/b").text
+
+    assert "Why it is not done" in text
+    assert "What changes it:" in text
+    assert 'class="chain"' in text
+
+
+def test_a_task_that_has_ended_is_not_explained(run: int, viewer: TestClient) -> None:
+    text = viewer.get(f"/dags/etl/runs/{RUN}/tasks/a").text
+
+    assert "Why it is not done" not in text
+    assert "/tasks/a/attempts/1/log" in text
+
+
+def test_a_mapped_task_lists_its_instances(api: Api, viewer: TestClient) -> None:
+    me = seed.register(api.engine, "worker")
+    claimed = seed.run_mapped(api.engine, me, 3)
+    task_id = claimed[0].key.task_id if hasattr(claimed[0].key, "task_id") else "each"
+
+    page = viewer.get("/dags/etl")
+    found = re.search(r'href="(/dags/etl/runs/[^"]*)"', page.text)
+    assert found is not None
+    run_text = viewer.get(found[1]).text
+    link = re.search(r'href="(/dags/etl/runs/[^"]*/tasks/[^"/]*)/1"', run_text)
+    assert link is not None, task_id
+
+    assert "has 3 instances" in viewer.get(link[1]).text
+    assert viewer.get(f"{link[1]}/1").status_code == 200
+    assert viewer.get(f"{link[1]}/7").status_code == 404
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_other_bundles_are_not_here(api: Api, run: int, limited: TestClient, path: str) -> None:
+    answer = limited.get(path)
+
+    assert answer.status_code == 404
+    assert "Not here" in answer.text
+    move(api.engine, "etl", "mine")
+    assert limited.get(path).status_code == 200 or path.endswith("log")
+
+
+def test_lists_leave_other_bundles_out(api: Api, run: int, limited: TestClient) -> None:
+    assert "etl" not in limited.get("/dags").text
+    home = limited.get("/").text
+    assert "etl" not in home
+    assert "default_pool" not in home
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/dags/none", 404, "There is no DAG"),
+        ("/dags/etl/runs/none", 404, "none"),
+        (f"/dags/etl/runs/{RUN}/tasks/none", 404, "has no task"),
+        ("/nothing", 404, "There is nothing at /nothing"),
+        ("/dags?cursor=bad", 422, "cursor"),
+        ("/dags/etl?runs=0", 422, "runs"),
+        ("/dags?state=odd", 422, "state"),
+    ],
+)
+def test_errors_are_pages(run: int, viewer: TestClient, path: str, status: int, said: str) -> None:
+    answer = viewer.get(path)
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"].startswith("text/html")
+    assert said in answer.text
+
+
+def test_programs_still_get_problems(viewer: TestClient) -> None:
+    answer = viewer.get("/nothing", headers={"Accept": "application/json"})
+
+    assert answer.json()["status"] == 404
+    assert viewer.get("/api/v2/dags/none").json()["status"] == 404
+
+
+def test_pages_have_the_policy_and_no_text_of_others_as_markup(
+    api: Api, viewer: TestClient
+) -> None:
+    hostile = '<img src=x onerror=alert(1)>"\u202e'
+    seed.start_run(api.engine, seed.dag(seed.task("a")))
+    sql(api.engine, "UPDATE dag SET description = :text", text=hostile)
+
+    answer = viewer.get("/dags/etl")
+
+    assert "<img" not in answer.text
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert answer.headers["vary"] == "Cookie"
+
+
+def test_a_page_that_is_the_same_is_not_sent_again(run: int, viewer: TestClient) -> None:
+    first = viewer.get("/dags/etl")
+    again = viewer.get("/dags/etl", headers={"If-None-Match": first.headers["etag"]})
+
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_assets_are_kept_for_ever_and_belong_to_one_version(browser: TestClient) -> None:
+    sheet = re.search(r'href="(/static/[0-9a-f]+)/headway.css"', browser.get("/sign-in").text)
+    assert sheet is not None
+
+    answer = browser.get(f"{sheet[1]}/headway.css")
+
+    assert answer.status_code == 200
+    assert "immutable" in answer.headers["cache-control"]
+    assert browser.get("/static/0000/headway.css").status_code == 404
+    assert browser.get(f"{sheet[1]}/../app.py").status_code == 404
+
+
+def test_times_are_in_utc_for_who_has_no_script(api: Api, run: int, viewer: TestClient) -> None:
+    at = datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
+    sql(api.engine, "UPDATE dag_run SET started_at = :at WHERE id = :run", at=at, run=run)
+
+    text = viewer.get(f"/dags/etl/runs/{RUN}").text
+
+    assert (
+        '<time datetime="2024-05-06T07:08:09.000+00:00" title="2024-05-06 07:08:09 UTC">'
+        "2024-05-06 07:08:09</time>" in text
+    )
