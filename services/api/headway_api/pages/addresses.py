@@ -5,6 +5,10 @@ from urllib.parse import quote, urlencode
 
 HOME = "/"
 DAGS = "/dags"
+JOURNAL = "/journal"
+PROCESSES = "/processes"
+POOLS = "/pools"
+BACKFILLS = "/backfills"
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
 
@@ -38,6 +42,51 @@ def raw_log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int
         f"/taskInstances/{_part(task_id)}/logs/{attempt}"
     )
     return path + _query({"map_index": map_index})
+
+
+def graph(dag_id: str, version: int | None = None) -> str:
+    """Return the page of the graph of a version, by default of the one in force."""
+    return f"{dag(dag_id)}/graph{_query({'version': version})}"
+
+
+def run_graph(dag_id: str, run_id: str) -> str:
+    """Return the page of a run's graph."""
+    return f"{run(dag_id, run_id)}/graph"
+
+
+def versions(dag_id: str) -> str:
+    """Return the page of a DAG's versions."""
+    return f"{dag(dag_id)}/versions"
+
+
+def version(dag_id: str, number: int) -> str:
+    """Return the page of a version."""
+    return f"{versions(dag_id)}/{number}"
+
+
+def file(dag_id: str, number: int, path: str) -> str:
+    """Return the page of a file as a version has it."""
+    return f"{version(dag_id, number)}/files/{quote(path)}"
+
+
+def journal(**query: object) -> str:
+    """Return the journal, narrowed to what the query says."""
+    return f"{JOURNAL}{_query(query)}"
+
+
+def pool(name: str) -> str:
+    """Return the page of a pool."""
+    return f"{POOLS}/{_part(name)}"
+
+
+def backfill(number: int) -> str:
+    """Return the page of a backfill."""
+    return f"{BACKFILLS}/{number}"
+
+
+def backfill_change(number: int, kind: str) -> str:
+    """Return the page that pauses, resumes or cancels a backfill."""
+    return f"{backfill(number)}/{kind}"
 
 
 def dag_change(dag_id: str, kind: str) -> str:

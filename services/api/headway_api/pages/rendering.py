@@ -58,6 +58,7 @@ def _environment() -> Environment:
         "asset": ASSETS.address,
         "to": addresses,
         "state": states_shown.state,
+        "mark": states_shown.mark,
         "moment": moments.moment,
         "may_operate": _may_operate,
     }

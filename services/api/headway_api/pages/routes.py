@@ -6,15 +6,21 @@ from fastapi import APIRouter
 
 from headway_api.pages import (
     assets,
+    backfills,
     dag,
     dag_changes,
     dags,
+    graph,
     home,
+    journal,
     log,
+    pools,
+    processes,
     run,
     run_changes,
     sign_in,
     task,
+    versions,
 )
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -22,6 +28,12 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     dags.router,
     dag.router,
     dag_changes.router,
+    graph.router,
+    versions.router,
+    journal.router,
+    processes.router,
+    pools.router,
+    backfills.router,
     run.router,
     task.router,
     log.router,

@@ -3,37 +3,56 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from headway.db.core.server import now
 from headway.db.reads import task_views
+from headway.db.reads.charts import run_times
+from headway.db.reads.pages.paging import MOST_ROWS
 from headway.db.reads.pages.run_pages import ListedRun
 from headway.db.reads.task_views import AttemptView, TaskHistory
+from headway.decide.charts.critical_path import PieceKind
 from headway.domain.accounts import Permission
 from headway.domain.states import TaskState
 from headway_api.airflow.named import run_named
 from headway_api.auth.caller import AnyCaller, Caller
+from headway_api.native.runs.charts import RunCriticalPath, read_critical_path
 from headway_api.pages import addresses
+from headway_api.pages.durations import in_words
+from headway_api.pages.gantt_svg import DrawnGantt, drawn
 from headway_api.pages.log_end import LogEnd, end_of_log
 from headway_api.pages.rendering import page
 from headway_api.pages.routing import page_router
 
 router = page_router()
 
+_NOTABLE: Final = 0.05
+_SPENT: Final = {
+    PieceKind.SCHEDULING: "waiting for slots and limits",
+    PieceKind.QUEUED: "waiting for a worker",
+    PieceKind.RUNNING: "running",
+    PieceKind.RETRY: "between attempts",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """What the page of a run shows; `first_failed` is the task that failed first, if any has."""
+    """What the page of a run shows.
+
+    `first_failed` is the task that failed first, if any has.  `gantt` is None before the run has
+    begun; `length` says what the time of its critical path was spent with.
+    """
 
     listed: ListedRun
     seconds: float | None
     tasks: Sequence[TaskHistory]
     counts: dict[str, int]
     first_failed: TaskHistory | None
+    gantt: DrawnGantt | None
+    length: str
 
 
 @router.get(addresses.DAGS + "/{dag_id}/runs/{run_id}")
@@ -49,8 +68,20 @@ def _run(caller: Caller, conn: Connection, dag_id: str, run_id: str) -> RunPage:
     histories = task_views.histories(conn, dag_id, run_id)
     counts = Counter(str(it.task.state) for it in histories)
     start, end = listed.run.started_at, listed.run.ended_at
-    seconds = None if start is None else ((end or now(conn)) - start).total_seconds()
-    return RunPage(listed, seconds, histories, dict(counts.most_common()), _first_failed(histories))
+    gantt, length, seconds = None, "", None
+    if start is not None:
+        path = read_critical_path(caller, conn, dag_id, run_id)
+        bars = run_times.gantt(conn, caller.page(MOST_ROWS), dag_id, run_id).rows
+        gantt, length = drawn(bars, path.pieces, start, end or path.at), _length(path)
+        seconds = ((end or path.at) - start).total_seconds()
+    failed = _first_failed(histories)
+    counted = dict(counts.most_common())
+    return RunPage(listed, seconds, histories, counted, failed, gantt, length)
+
+
+def _length(path: RunCriticalPath) -> str:
+    parts = [(kind, seconds) for kind, seconds in path.seconds.items() if seconds > _NOTABLE]
+    return ", ".join(f"{in_words(seconds)} {_SPENT[kind]}" for kind, seconds in parts)
 
 
 def _first_failed(histories: Sequence[TaskHistory]) -> TaskHistory | None:

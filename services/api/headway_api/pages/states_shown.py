@@ -24,9 +24,14 @@ MARKS: Final[Mapping[str, str]] = {
 _UNKNOWN: Final = "·"
 
 
+def mark(name: str) -> str:
+    """Return the mark of a state."""
+    return MARKS.get(name, _UNKNOWN)
+
+
 def state(name: str | None) -> Markup:
     """Return an element that shows a state; None is the state of what is not decided yet."""
     word = name or "none"
     return Markup('<span class="state s-{}"><span aria-hidden="true">{}</span> {}</span>').format(
-        word, MARKS.get(word, _UNKNOWN), word.replace("_", " ")
+        word, mark(word), word.replace("_", " ")
     )

@@ -22,7 +22,7 @@ from headway.decide.charts.critical_path import (
 )
 from headway.domain.accounts import Permission
 from headway.domain.states import RunState
-from headway_api.auth.caller import AnyCaller
+from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http import lists
 from headway_api.http.documented import errors
 from headway_api.http.lists import STREAMED, AnyList, Listed
@@ -93,24 +93,27 @@ def list_gantt(
 @router.get("/runs/{dag_id}/{run_id}/critical-path", responses=errors(404))
 def show_critical_path(dag_id: str, run_id: str, caller: AnyCaller) -> RunCriticalPath:
     """Show the longest chain of waiting and running through the dependencies of a run."""
+    return caller.read(lambda conn: read_critical_path(caller, conn, dag_id, run_id))
 
-    def read(conn: Connection) -> RunCriticalPath:
-        caller.check_dag(conn, Permission.READ, dag_id)
-        run = run_of(conn, dag_id, run_id)
-        tasks = graph_of_run(conn, dag_id, run_id).graph.tasks
-        upstream = {task_id: task.upstream for task_id, task in tasks.items()}
-        timed, at = run_times.timed_tasks(conn, dag_id, run_id, upstream), now(conn)
-        found = [] if run.started_at is None else critical_path(timed, run.started_at, at)
-        return RunCriticalPath(
-            dag_id=dag_id,
-            run_id=run_id,
-            state=run.state,
-            at=at,
-            pieces=_pieces(found, timed),
-            seconds=dict(seconds_by_kind(found)),
-        )
 
-    return caller.read(read)
+def read_critical_path(
+    caller: Caller, conn: Connection, dag_id: str, run_id: str
+) -> RunCriticalPath:
+    """Return the critical path of a run; NotFoundError without the run."""
+    caller.check_dag(conn, Permission.READ, dag_id)
+    run = run_of(conn, dag_id, run_id)
+    tasks = graph_of_run(conn, dag_id, run_id).graph.tasks
+    upstream = {task_id: task.upstream for task_id, task in tasks.items()}
+    timed, at = run_times.timed_tasks(conn, dag_id, run_id, upstream), now(conn)
+    found = [] if run.started_at is None else critical_path(timed, run.started_at, at)
+    return RunCriticalPath(
+        dag_id=dag_id,
+        run_id=run_id,
+        state=run.state,
+        at=at,
+        pieces=_pieces(found, timed),
+        seconds=dict(seconds_by_kind(found)),
+    )
 
 
 def _pieces(found: Sequence[PathPiece], timed: Sequence[TimedTask]) -> list[CriticalPiece]:
