@@ -89,8 +89,8 @@ def _change(caller: Caller, number: int, name: str, reason: str = "") -> PageCha
         if kind is BackfillChange.CANCEL:
             ended = cancel_backfill(conn, number, author)
             return (
-                f"Backfill {number} ends: {ended.deleted} runs that had not begun are deleted, "
-                f"{ended.cancelled} others are cancelled"
+                f"Backfill {number} ends: {ended.dropped} runs that had not begun are deleted, "
+                f"{ended.ended} others are cancelled"
             )
         paused = kind is BackfillChange.PAUSE
         if not set_backfill_paused(conn, number, author, paused=paused):

@@ -1,0 +1,52 @@
+// Times in the zone that is chosen: the browser's own, UTC, or the DAG's.  The choice is in the
+// address as `tz`, and kept for the next page.
+const KEPT = "headway-tz";
+
+/** Show all times of the page in the zone that is chosen, and have the switch change it. */
+export function showTimes() {
+  const select = document.getElementById("zone");
+  if (!select) return;
+  const zone = chosen(select);
+  select.value = zone;
+  if (!select.dataset.ready) {
+    select.dataset.ready = "";
+    select.closest("label").hidden = false;
+    select.addEventListener("change", () => choose(select.value));
+  }
+  const format = formatFor(zone === "dag" ? document.body.dataset.zone : zone);
+  for (const element of document.querySelectorAll("time[datetime]")) {
+    const shown = format(new Date(element.dateTime));
+    if (element.textContent !== shown) element.textContent = shown;
+  }
+}
+
+function chosen(select) {
+  const asked = new URL(location.href).searchParams.get("tz") ?? localStorage.getItem(KEPT);
+  return [...select.options].some((option) => option.value === asked) ? asked : "mine";
+}
+
+function choose(zone) {
+  localStorage.setItem(KEPT, zone);
+  const here = new URL(location.href);
+  here.searchParams.set("tz", zone);
+  history.replaceState(null, "", here);
+  showTimes();
+}
+
+function formatFor(zone) {
+  const timeZone = zone === "mine" ? undefined : zone === "utc" ? "UTC" : zone;
+  const parts = new Intl.DateTimeFormat("en-CA", {
+    timeZone,
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
+  });
+  return (at) => {
+    const by = Object.fromEntries(parts.formatToParts(at).map((part) => [part.type, part.value]));
+    return `${by.year}-${by.month}-${by.day} ${by.hour}:${by.minute}:${by.second}`;
+  };
+}
