@@ -5,6 +5,7 @@ from urllib.parse import quote, urlencode
 
 HOME = "/"
 DAGS = "/dags"
+RUNS = "/runs"
 JOURNAL = "/journal"
 PROCESSES = "/processes"
 POOLS = "/pools"
@@ -67,6 +68,16 @@ def version(dag_id: str, number: int) -> str:
 def file(dag_id: str, number: int, path: str) -> str:
     """Return the page of a file as a version has it."""
     return f"{version(dag_id, number)}/files/{quote(path)}"
+
+
+def difference(dag_id: str, old: int, new: int) -> str:
+    """Return the page of what changed from one version to another one."""
+    return f"{version(dag_id, old)}/diff/{new}"
+
+
+def calendar(dag_id: str, month: str | None = None) -> str:
+    """Return the calendar of a DAG, whose last month is that one, such as 2024-05."""
+    return f"{dag(dag_id)}/calendar{_query({'month': month})}"
 
 
 def journal(**query: object) -> str:

@@ -70,12 +70,13 @@ def show_calendar(
     """Show the runs of a DAG by day, the runs to come, and the intervals that were skipped."""
     if not first <= last < first + MOST_DAYS * _DAY:
         raise RequestError(f"The calendar has 1 to {MOST_DAYS:,} days; `to` is not before `from`.")
-    return caller.read(lambda conn: _calendar(conn, caller, dag_id, (first, last), zone))
+    return caller.read(lambda conn: read_calendar(conn, caller, dag_id, (first, last), zone))
 
 
-def _calendar(
+def read_calendar(
     conn: Connection, caller: Caller, dag_id: str, days: tuple[date, date], zone: str | None
 ) -> Calendar:
+    """Return the calendar from the first of these days to the last, in that zone or the DAG's."""
     caller.check_dag(conn, Permission.READ, dag_id)
     spec = as_it_was(conn, dag_id, None).spec
     dag = dag_views.dag(conn, dag_id)

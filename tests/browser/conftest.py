@@ -1,0 +1,134 @@
+"""A real browser on pages of real services, with trouble that was planted.
+
+`shop` has run a week: one run has failed, one waits for a full pool, one DAG file is broken.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from sqlalchemy import Connection, text
+
+from headway.testing.processes.required import required_program
+from headway.testing.services.stack import Stack, running_stack
+
+DAGS: Final = Path(__file__).with_name("dags")
+DAYS: Final = 7
+PHONE: Final = {"width": 360, "height": 740}
+
+_ENDED: Final = text(
+    "SELECT count(*) FROM dag_run WHERE dag_id = 'orders' AND state IN ('success', 'failed')"
+)
+_STATE: Final = text(
+    "SELECT 1 FROM task_instance WHERE dag_id = :dag AND state = :state AND attempt >= :attempt"
+)
+
+
+@dataclass(slots=True)
+class Shop:
+    """The services, and where their pages are."""
+
+    stack: Stack
+    address: str
+
+    def run_id(self, dag_id: str, state: str | None = None) -> str:
+        """Return the latest run of a DAG, in that state."""
+        wanted = "SELECT run_id FROM dag_run WHERE dag_id = :dag AND (:state IS NULL OR state = :state) ORDER BY id DESC LIMIT 1"  # noqa: E501
+        with self.stack.engine.connect() as conn:
+            found = conn.execute(text(wanted), {"dag": dag_id, "state": state})
+            return str(found.scalar_one())
+
+
+@dataclass(slots=True)
+class Watched:
+    """A page of the browser, and what went wrong in it."""
+
+    page: Page
+    shop: Shop
+    problems: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> None:
+        """Open a page of the services."""
+        self.page.goto(self.shop.address + path)
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    folder = tmp_path_factory.mktemp("shop")
+    shutil.copytree(DAGS, folder / "dags")
+    given = {"HEADWAY_API_LOAD_AT_FIRST_REQUEST": "true"}
+    with running_stack(folder / "home", folder / "dags", given) as stack:
+        said = (stack.home / "standalone.log").read_text()
+        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        assert found is not None, said
+        _plant(stack)
+        yield Shop(stack, found[0])
+
+
+def _plant(stack: Stack) -> None:
+    made = stack.headway("pools", "set", "warehouse", "1")
+    assert made.returncode == 0, made.stderr
+    for dag_id in ("stores", "hostile", "exports"):
+        stack.trigger(dag_id)
+    stack.until(lambda conn: conn.execute(_ENDED).scalar_one() == DAYS, "a week of orders")
+    stack.until(_is_stuck, "a full pool")
+    (stack.dags / "broken.py").write_text("import a_module_that_is_missing\n")
+    stack.wait_for_import_error("broken.py")
+
+
+def _is_stuck(conn: Connection) -> bool:
+    runs = {"dag": "exports", "state": "running", "attempt": 1}
+    waits = {"dag": "exports", "state": "scheduled", "attempt": 0}
+    return all(conn.execute(_STATE, each).first() for each in (runs, waits))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = required_program("chromium", "chromium")
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(
+            executable_path=chromium,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+
+
+@pytest.fixture(scope="session")
+def signed_in(browser: Browser, shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cookies of a browser in which the admin is signed in, by a link."""
+    linked = shop.stack.headway("accounts", "link", "admin", "--at", shop.address)
+    link = re.search(r"http://\S+", linked.stdout)
+    assert link is not None, linked
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(link[0])
+    page.get_by_text("You are signed in as admin").wait_for()
+    kept = tmp_path_factory.mktemp("browser") / "cookies.json"
+    context.storage_state(path=kept)
+    context.close()
+    return kept
+
+
+def watched(context: BrowserContext, shop: Shop) -> Watched:
+    """Return a page that keeps what its console says, and what its policy refuses."""
+    found = Watched(context.new_page(), shop)
+    found.page.on(
+        "console",
+        lambda said: found.problems.append(said.text) if said.type in {"error", "warning"} else None,
+    )
+    found.page.on("pageerror", lambda error: found.problems.append(str(error)))
+    return found
+
+
+@pytest.fixture
+def desk(browser: Browser, shop: Shop, signed_in: Path) -> Iterator[Watched]:
+    """A browser on a desktop, in which the admin is signed in."""
+    context = browser.new_context(
+        storage_state=signed_in, viewport={"width": 1400, "height": 900}, timezone_id="Asia/Kolkata"
+    )
+    yield watched(context, shop)
+    context.close()

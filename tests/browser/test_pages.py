@@ -1,0 +1,88 @@
+"""Every page: nothing goes wrong, everybody can read it, and it fits on a phone."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
+from tests.browser.conftest import PHONE, Shop, Watched, watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.services]
+
+PAGES: Final[Mapping[str, Callable[[Shop], str]]] = {
+    "home": lambda _: "/",
+    "DAGs": lambda _: "/dags",
+    "runs": lambda _: "/runs",
+    "grid": lambda _: "/dags/orders",
+    "graph": lambda _: "/dags/orders/graph",
+    "calendar": lambda _: "/dags/orders/calendar?month=2024-05",
+    "versions": lambda _: "/dags/orders/versions",
+    "version": lambda _: "/dags/orders/versions/1",
+    "code": lambda _: "/dags/orders/versions/1/files/shop.py",
+    "failed run": lambda shop: f"/dags/orders/runs/{shop.run_id('orders', 'failed')}",
+    "graph of a run": lambda shop: f"/dags/orders/runs/{shop.run_id('orders')}/graph",
+    "task": lambda shop: f"/dags/orders/runs/{shop.run_id('orders', 'failed')}/tasks/load",
+    "waiting task": lambda shop: f"/dags/exports/runs/{shop.run_id('exports')}/tasks/export_3",
+    "mapped task": lambda shop: f"/dags/stores/runs/{shop.run_id('stores')}/tasks/count",
+    "log": lambda shop: (
+        f"/dags/orders/runs/{shop.run_id('orders', 'failed')}/tasks/load/attempts/2/log"
+    ),
+    "clear": lambda shop: f"/dags/orders/runs/{shop.run_id('orders', 'failed')}/clear?failed=true",
+    "trigger": lambda _: "/dags/stores/trigger",
+    "backfills": lambda _: "/backfills",
+    "pools": lambda _: "/pools",
+    "pool": lambda _: "/pools/warehouse?slots=3",
+    "journal": lambda _: "/journal",
+    "processes": lambda _: "/processes",
+    "missing": lambda _: "/dags/none",
+}
+_OF_MISSING: Final = "the server responded with a status of 404"
+_AXE: Final = Axe()
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_goes_wrong_and_everybody_can_read_it(
+    desk: Watched, name: str, theme: str
+) -> None:
+    desk.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    desk.go(PAGES[name](desk.shop))
+    desk.page.get_by_role("heading", level=1).first.wait_for()
+
+    found = _AXE.run(desk.page)
+
+    assert found.violations_count == 0, found.generate_report()
+    assert [it for it in desk.problems if _OF_MISSING not in it] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_on_a_phone(
+    browser: Browser, shop: Shop, signed_in: Path, name: str
+) -> None:
+    context = browser.new_context(storage_state=signed_in, viewport=PHONE, is_mobile=True)
+    phone = watched(context, shop)
+    phone.go(PAGES[name](shop))
+
+    width = phone.page.evaluate("document.documentElement.scrollWidth")
+
+    context.close()
+    assert width <= PHONE["width"]
+
+
+def test_a_page_without_script_has_all_that_matters(
+    browser: Browser, shop: Shop, signed_in: Path
+) -> None:
+    context = browser.new_context(storage_state=signed_in, java_script_enabled=False)
+    page = watched(context, shop)
+
+    page.go("/")
+    page.page.get_by_role("link", name="DAGs", exact=True).click()
+    page.page.get_by_label("Name").fill("ord")
+    page.page.get_by_role("button", name="Show").click()
+    assert page.page.url.endswith("/dags?q=ord&tag=&state=&paused=")
+    page.page.get_by_role("link", name="orders", exact=True).click()
+    assert page.page.get_by_role("heading", level=1).inner_text().startswith("orders")
+
+    context.close()
