@@ -32,8 +32,11 @@ log = logging.getLogger(__name__)
 GAP: Final = 0.1
 """Seconds of rest after a look, at least."""
 
-SHARE: Final = 4.0
-"""How many times as long as a look took the hub rests after it, at least."""
+SHARE: Final = 12.0
+"""How many times as long as a look took the hub rests after it, at least.
+
+So looks take at most a thirteenth of the time, however much changes, and schedulers keep theirs.
+"""
 
 CHECK_EVERY: Final = 2.0
 """Seconds between two looks at whether the accounts of open streams may still see what they do."""
