@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    ViewportSize,
+    sync_playwright,
+)
 from sqlalchemy import Connection, text
 
 from headway.testing.processes.required import required_program
@@ -19,7 +25,9 @@ from headway.testing.services.stack import Stack, running_stack
 
 DAGS: Final = Path(__file__).with_name("dags")
 DAYS: Final = 7
-PHONE: Final = {"width": 360, "height": 740}
+PHONE: Final[ViewportSize] = {"width": 360, "height": 740}
+
+_BROKEN: Final = "from headway.sdk import dag\nimport a_module_that_is_missing\n"
 
 _ENDED: Final = text(
     "SELECT count(*) FROM dag_run WHERE dag_id = 'orders' AND state IN ('success', 'failed')"
@@ -77,7 +85,7 @@ def _plant(stack: Stack) -> None:
         stack.trigger(dag_id)
     stack.until(lambda conn: conn.execute(_ENDED).scalar_one() == DAYS, "a week of orders")
     stack.until(_is_stuck, "a full pool")
-    (stack.dags / "broken.py").write_text("import a_module_that_is_missing\n")
+    (stack.dags / "broken.py").write_text(_BROKEN)
     stack.wait_for_import_error("broken.py")
 
 
@@ -118,7 +126,9 @@ def watched(context: BrowserContext, shop: Shop) -> Watched:
     found = Watched(context.new_page(), shop)
     found.page.on(
         "console",
-        lambda said: found.problems.append(said.text) if said.type in {"error", "warning"} else None,
+        lambda said: (
+            found.problems.append(said.text) if said.type in {"error", "warning"} else None
+        ),
     )
     found.page.on("pageerror", lambda error: found.problems.append(str(error)))
     return found

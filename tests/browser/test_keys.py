@@ -21,7 +21,8 @@ def test_a_failure_is_found_and_cleared_by_the_keyboard(desk: Watched) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("status").filter(has_text="cleared").wait_for()
     page.get_by_role("link", name="Go on").click()
-    page.get_by_role("heading", name="First failed task: load").wait_for()  # it fails again
+    page.locator("dd .s-failed").first.wait_for()  # it fails again
+    page.get_by_role("heading", name="First failed task: load").wait_for()
 
 
 def test_keys_are_told_and_lead_to_pages(desk: Watched) -> None:
@@ -54,6 +55,8 @@ def test_the_theme_that_is_chosen_stays(desk: Watched) -> None:
     desk.page.keyboard.press("t")
     dark = desk.page.evaluate("getComputedStyle(document.body).backgroundColor")
     desk.page.reload()
-    assert desk.page.evaluate("getComputedStyle(document.body).backgroundColor") == dark == (
-        "rgb(17, 21, 27)"
+    assert (
+        desk.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        == dark
+        == ("rgb(17, 21, 27)")
     )

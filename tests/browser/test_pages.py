@@ -44,9 +44,7 @@ _AXE: Final = Axe()
 
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_nothing_goes_wrong_and_everybody_can_read_it(
-    desk: Watched, name: str, theme: str
-) -> None:
+def test_nothing_goes_wrong_and_everybody_can_read_it(desk: Watched, name: str, theme: str) -> None:
     desk.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
     desk.go(PAGES[name](desk.shop))
     desk.page.get_by_role("heading", level=1).first.wait_for()
@@ -58,9 +56,7 @@ def test_nothing_goes_wrong_and_everybody_can_read_it(
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_on_a_phone(
-    browser: Browser, shop: Shop, signed_in: Path, name: str
-) -> None:
+def test_a_page_fits_on_a_phone(browser: Browser, shop: Shop, signed_in: Path, name: str) -> None:
     context = browser.new_context(storage_state=signed_in, viewport=PHONE, is_mobile=True)
     phone = watched(context, shop)
     phone.go(PAGES[name](shop))

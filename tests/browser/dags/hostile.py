@@ -15,9 +15,9 @@ MARKUP = "<script>document.title = 'owned'</script><img src=x onerror=\"document
     description=f"{MARKUP} \u202eright to left",
     tags=["<b>bold</b>"],
 )
-def hostile():
+def hostile() -> None:
     @task
-    def shout():
+    def shout() -> None:
         print(MARKUP)
         print("\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x07")
         print("\u202edetrevni")

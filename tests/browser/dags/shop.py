@@ -18,29 +18,29 @@ START = pendulum.datetime(2024, 5, 1, tz="UTC")
     tags=["shop", "daily numbers"],
     description="Sums up the orders of a shop by the day.",
 )
-def orders():
+def orders() -> None:
     @task
-    def extract():
+    def extract() -> int:
         print("read 1,204 orders")
         return 1204
 
     @task
-    def clean(number):
+    def clean(number: int) -> int:
         return number - 12
 
     @task
-    def currency():
+    def currency() -> None:
         sleep(0.2)
 
     @task(retries=1, retry_delay=0.1)
-    def load(number, ds=None):
+    def load(number: int, ds: str | None = None) -> int:
         logging.getLogger("shop").warning("the warehouse is slow today")
         if ds == "2024-05-04":
             raise ValueError("The warehouse refuses the rows: column 'amount' is missing")
         return number
 
     @task
-    def report():
+    def report() -> None:
         print("sent")
 
     loaded = load(clean(extract()))
@@ -51,13 +51,13 @@ orders()
 
 
 @dag(schedule=None, start_date=START, tags=["shop"])
-def stores():
+def stores() -> None:
     @task
-    def names():
+    def names() -> list[str]:
         return ["Oslo", "Bergen", "Tromsø", "Bodø"]
 
     @task
-    def count(name):
+    def count(name: str) -> None:
         print(name)
 
     count.expand(name=names())
@@ -67,11 +67,11 @@ stores()
 
 
 @dag(schedule=None, start_date=START)
-def exports():
+def exports() -> None:
     for number in range(4):
 
         @task(task_id=f"export_{number}", pool="warehouse")
-        def export():
+        def export() -> None:
             for page in range(1_000):
                 print("page", page)
                 sleep(0.5)

@@ -38,7 +38,9 @@ class RunsQuery(BaseModel):
 
 
 @router.get(addresses.RUNS)
-def show_runs(request: Request, caller: AnyCaller, query: Annotated[RunsQuery, Query()]) -> Response:
+def show_runs(
+    request: Request, caller: AnyCaller, query: Annotated[RunsQuery, Query()]
+) -> Response:
     """List runs, the one that was created last first."""
     caller.require(Permission.READ)
     asked = caller.page(_PAGE, query.cursor or None, descending=True)

@@ -15,7 +15,7 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 def browser(api: Api) -> Iterator[TestClient]:
     """A browser in which nobody is signed in."""
     with api.client() as client:
-        client.headers |= HTML
+        client.headers.update(HTML)
         client.follow_redirects = False
         yield client
 
@@ -24,7 +24,7 @@ def browser(api: Api) -> Iterator[TestClient]:
 def viewer(api: Api) -> Iterator[TestClient]:
     """A browser of a viewer."""
     with api.client(api.token("vera", AccountRole.VIEWER)) as client:
-        client.headers |= HTML
+        client.headers.update(HTML)
         yield client
 
 
@@ -32,5 +32,5 @@ def viewer(api: Api) -> Iterator[TestClient]:
 def limited(api: Api) -> Iterator[TestClient]:
     """A browser of a viewer who sees the bundle `mine` alone."""
     with api.client(api.token("lena", AccountRole.VIEWER, ("mine",))) as client:
-        client.headers |= HTML
+        client.headers.update(HTML)
         yield client

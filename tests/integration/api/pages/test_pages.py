@@ -8,6 +8,8 @@ from starlette.testclient import TestClient
 from tests.integration.api.conftest import Api
 from tests.integration.api.native.conftest import RUN, move, sql
 
+from headway.domain.dag.retry import Next
+from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 
 PAGES = (
@@ -119,15 +121,9 @@ def test_a_dag_whose_file_is_broken_says_so(api: Api, run: int, viewer: TestClie
     assert "NameError: x" in text
 
 
-def test_a_failed_run_opens_at_its_first_failed_task(
-    api: Api, run: int, viewer: TestClient
-) -> None:
-    sql(
-        api.engine,
-        "UPDATE task_instance SET state = 'failed', started_at = now(), ended_at = now() "
-        "WHERE dag_run_id = :run AND task_id = 'a'",
-        run=run,
-    )
+def test_a_failed_run_opens_at_its_first_failed_task(api: Api, viewer: TestClient) -> None:
+    seed.start_run(api.engine, seed.dag(seed.task("a"), seed.task("b", "a")))
+    seed.finish(api.engine, Outcome.FAILED, Next(TaskState.FAILED))
 
     text = viewer.get(f"/dags/etl/runs/{RUN}").text
 
@@ -244,7 +240,7 @@ def test_assets_are_kept_for_ever_and_belong_to_one_version(browser: TestClient)
     assert answer.status_code == 200
     assert "immutable" in answer.headers["cache-control"]
     assert browser.get("/static/0000/headway.css").status_code == 404
-    assert browser.get(f"{sheet[1]}/../app.py").status_code == 404
+    assert browser.get(f"{sheet[1]}/%2e%2e/app.py").status_code == 404
 
 
 def test_times_are_in_utc_for_who_has_no_script(api: Api, run: int, viewer: TestClient) -> None:

@@ -11,7 +11,7 @@ def _sign_in(browser: TestClient, **fields: str) -> str:
     given = {"name": "vera", "password": PASSWORD, "to": "/dags?q=x", **fields}
     answer = browser.post("/sign-in", data=given, headers=SAME_SITE)
     assert answer.status_code == 303, answer.text
-    return answer.headers["location"]
+    return str(answer.headers["location"])
 
 
 def test_who_is_not_signed_in_is_asked_and_comes_back(api: Api, browser: TestClient) -> None:

@@ -39,7 +39,6 @@ def show_version_difference(
     dag_id: str, old: VersionNumber, new: VersionNumber, caller: AnyCaller, request: Request
 ) -> Response:
     """Show what is different between two versions of a DAG: tasks, edges and code."""
-
     found = caller.read(lambda conn: read_difference(caller, conn, dag_id, old, new))
     return tagged(request, found.model_dump_json().encode(), strong=True)
 

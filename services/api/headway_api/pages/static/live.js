@@ -10,25 +10,20 @@ export function keepLive(topic, afterwards) {
   if (!topic) return;
   const shown = document.getElementById("live");
   const load = atMostOnceAtATime(() => reload(afterwards));
-  let hasAll = false; // the first event tells what the page shows already
   let source = null;
 
   function open() {
     source = new EventSource(`/headway/v1/live?topic=${encodeURIComponent(topic)}`);
     source.onopen = () => say(shown, "live", false);
     source.onerror = () => say(shown, `stale since ${new Date().toLocaleTimeString()}`, true);
-    for (const kind of ["snapshot", "change", "gone"]) {
-      source.addEventListener(kind, () => {
-        if (kind !== "snapshot" || hasAll) load();
-        hasAll = true;
-      });
-    }
+    // The first snapshot, too: something may have changed since the page was made.
+    for (const kind of ["snapshot", "change", "gone"]) source.addEventListener(kind, load);
   }
 
   document.addEventListener("visibilitychange", () => {
     source?.close();
     if (document.hidden) return;
-    open(); // a snapshot follows, and the page is loaded again: it was hidden
+    open();
   });
   window.addEventListener("pagehide", () => source?.close());
   if (!document.hidden) open();
