@@ -31,7 +31,9 @@ _PROGRAM: Final = (sys.executable, "-P", "-m", "headway.runtime.forker", "childr
 _SEND_SECONDS: Final = 10.0
 
 
-_END_SECONDS: Final = 10.0
+_END_SECONDS: Final = 5.0
+"""How long the end of a fork server is waited for: less than the 10 seconds after which container
+engines kill what they stop."""
 
 
 class Forker:
