@@ -32,8 +32,10 @@ _SEND_SECONDS: Final = 10.0
 
 
 _END_SECONDS: Final = 5.0
-"""How long the end of a fork server is waited for: less than the 10 seconds after which container
-engines kill what they stop."""
+"""Seconds that a fork server gets to end.
+
+Container engines kill what they stop after 10 seconds, unless they are told otherwise.
+"""
 
 
 class Forker:
