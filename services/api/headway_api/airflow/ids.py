@@ -6,9 +6,8 @@ from uuid import UUID, uuid5
 
 _NAMESPACE: Final = UUID("6f9d1c56-6f0f-5f9b-9d0a-2c8f6f1d3b7e")
 
-
 _KEPT: Final = 16_384
-"""UUIDs that are kept: who looks at a list again asks for the same ones."""
+"""UUIDs that are kept: a client that reads a list again gets the same ones."""
 
 
 @lru_cache(_KEPT)
