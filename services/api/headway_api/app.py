@@ -27,8 +27,8 @@ from headway_api.http.routers import add_routes
 from headway_api.live import routes as live_routes
 from headway_api.live.hub import LiveHub
 from headway_api.native import routes as native_routes
-from headway_api.pages import problems
 from headway_api.pages import routes as page_routes
+from headway_api.pages.frame import problems
 
 DESCRIPTION: Final = (
     "Headway's API. Paths under /api/v2 have the shapes of Airflow's REST API v2; paths under "

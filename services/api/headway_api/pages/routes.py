@@ -4,27 +4,20 @@ from typing import Final
 
 from fastapi import APIRouter
 
-from headway_api.pages import (
-    assets,
-    backfills,
+from headway_api.pages import sign_in
+from headway_api.pages.dags import (
     calendar_page,
     dag,
     dag_changes,
     dags,
     difference,
     graph,
-    home,
-    journal,
-    log,
-    pools,
-    processes,
-    run,
-    run_changes,
-    runs,
-    sign_in,
-    task,
     versions,
 )
+from headway_api.pages.frame import assets
+from headway_api.pages.installation import backfills, home, journal, pools, processes
+from headway_api.pages.logs import log
+from headway_api.pages.runs import run, run_changes, runs, task
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     home.router,

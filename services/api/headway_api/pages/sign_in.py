@@ -13,9 +13,9 @@ from headway_api.auth.browser import end_earlier, set_cookie
 from headway_api.auth.caller import session_of
 from headway_api.auth.database import ApiDatabase
 from headway_api.http.guard import COOKIES
-from headway_api.pages import addresses
-from headway_api.pages.rendering import page
-from headway_api.pages.routing import Form, page_router
+from headway_api.pages.frame import addresses
+from headway_api.pages.frame.rendering import page
+from headway_api.pages.frame.routing import Form, page_router
 
 router = page_router()
 

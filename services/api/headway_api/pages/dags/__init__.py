@@ -1,0 +1,1 @@
+"""The pages of DAGs: list, grid, graph, calendar, versions."""

@@ -1,0 +1,1 @@
+"""What all pages share: addresses, the template around them, forms, changes, sign-in."""

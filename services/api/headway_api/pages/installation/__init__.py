@@ -1,0 +1,1 @@
+"""The pages of the installation: home, pools, processes, backfills, journal."""
