@@ -72,6 +72,11 @@ class LiveHub:
             self._thread = Thread(target=self._run, name="live", daemon=True)
             self._thread.start()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether streams may be open: the process has begun, and does not end."""
+        return self._thread is not None
+
     def close(self) -> None:
         """End every stream, and the thread; until it begins again no stream is opened."""
         thread, self._thread = self._thread, None

@@ -16,7 +16,7 @@ from headway_api.pages.dags import (
 )
 from headway_api.pages.frame import assets
 from headway_api.pages.installation import backfills, home, journal, pools, processes
-from headway_api.pages.logs import log
+from headway_api.pages.logs import log, log_stream
 from headway_api.pages.runs import run, run_changes, runs, task
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
@@ -36,6 +36,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     run.router,
     task.router,
     log.router,
+    log_stream.router,
     run_changes.router,
     sign_in.router,
     assets.router,

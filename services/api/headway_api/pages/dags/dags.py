@@ -46,7 +46,7 @@ class DagsQuery(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDags:
+class DagsPage:
     """A page of DAGs, the bars of their latest runs by DAG, and all tags."""
 
     page: ListPage[ListedDagRow]
@@ -65,11 +65,11 @@ def show_dags(
     return page(request, "dags.html", caller, context)
 
 
-def _list(caller: Caller, conn: Connection, query: DagsQuery) -> ShownDags:
+def _list(caller: Caller, conn: Connection, query: DagsQuery) -> DagsPage:
     asked = caller.page(_PAGE, query.cursor or None)
     rows = dag_pages.page(conn, asked, query.filter(), DagOrder.ID)
     latest: dict[str, list[RecentRun]] = recent_runs.latest(
         conn, [row.dag.dag_id for row in rows.rows], _RUNS
     )
     tags = dag_pages.tags(conn, caller.page(paging.MOST_ROWS)).rows
-    return ShownDags(rows, {dag_id: bars(runs) for dag_id, runs in latest.items()}, list(tags))
+    return DagsPage(rows, {dag_id: bars(runs) for dag_id, runs in latest.items()}, list(tags))

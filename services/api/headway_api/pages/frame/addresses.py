@@ -36,6 +36,17 @@ def log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int) ->
     return f"{place}/attempts/{attempt}/log{_query({'map_index': map_index})}"
 
 
+def log_at(place: str, byte: int) -> str:
+    """Return the link to the line that begins at a byte, within the page of a log."""
+    return f"{place}{'&' if '?' in place else '?'}from={byte}#b{byte}"
+
+
+def log_stream(place: str, byte: int) -> str:
+    """Return where lines come from that follow a byte of the log whose page is there."""
+    path, _, query = place.partition("?")
+    return f"{path}/stream?from={byte}{'&' if query else ''}{query}"
+
+
 def raw_log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int) -> str:
     """Return where the whole log of an attempt is, as text."""
     path = (

@@ -45,6 +45,11 @@ def page(
     return HTMLResponse(body, status, headers)
 
 
+def part(template: str, context: Mapping[str, Any]) -> str:
+    """Return a part of a page."""
+    return _environment().get_template(template).render(**context)
+
+
 @lru_cache(1)
 def _environment() -> Environment:
     environment = Environment(

@@ -1,4 +1,4 @@
-"""The page of an attempt's log: its end, or the lines before what was shown."""
+"""The page of an attempt's log: its end, what stands at a byte, or the lines with a text."""
 
 from typing import Annotated, Final
 
@@ -6,17 +6,14 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from headway.db.reads.pages.attempt_pages import InstanceName
-from headway_api.airflow.results.log_pieces import messages
 from headway_api.airflow.results.stored_logs import attempt_of, log_of
 from headway_api.auth.caller import AnyCaller
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
+from headway_api.pages.logs import log_window
 
 router = page_router()
-
-_BYTES: Final = 131_072
-"""Bytes of a log that a page shows."""
 
 _LARGEST: Final = 2**62
 
@@ -31,17 +28,19 @@ def show_log(  # noqa: PLR0913, PLR0917 - what names the log, and which part of 
     attempt: Annotated[int, Path(ge=1, le=2**31 - 1)],
     map_index: Annotated[int, Query(ge=-1, le=2**31 - 1)] = -1,
     before: Annotated[int | None, Query(ge=0, le=_LARGEST)] = None,
+    start: Annotated[int | None, Query(alias="from", ge=0, le=_LARGEST)] = None,
+    q: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """Show the end of a log, or what stands before a byte."""
+    """Show the end of a log, what stands before a byte or from it on, or the lines with a text."""
     name = InstanceName(dag_id, run_id, task_id, map_index)
     found = caller.read(lambda conn: attempt_of(caller, conn, name, attempt))
     log = log_of(name, found)
-    size = log.place.size(log.relative) or 0
-    end = size if before is None else min(before, size)
-    start = max(0, end - _BYTES)
-    lines = [line for piece, _ in log.pieces(start, end - start) for line in piece]
-    if start > 0 and len(lines) > 1:
-        start += len(lines[0]) + 1  # it may be half a line
-        del lines[0]
-    context = {"name": name, "listed": found, "lines": messages(lines), "start": start, "end": end}
-    return page(request, "log.html", caller, {**context, "size": size})
+    if q:
+        window = log_window.search(log, q, before)
+    elif start is not None and before is None:
+        window = log_window.after(log, start)
+    else:
+        window = log_window.before(log, before)
+    follows = not q and window.end == window.size and found.attempt.ended_at is None
+    context = {"name": name, "listed": found, "window": window, "q": q, "follows": follows}
+    return page(request, "log.html", caller, context)

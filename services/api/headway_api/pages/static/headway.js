@@ -2,12 +2,14 @@
 import { followGrid } from "./grid.js";
 import { keepLive } from "./live.js";
 import { listenToKeys } from "./keys.js";
+import { followLog } from "./log.js";
 import { followSliders } from "./outputs.js";
 import { followTheme } from "./theme.js";
 import { showTimes } from "./times.js";
 
 function afterwards() {
   followGrid();
+  followLog();
   showTimes();
 }
 
@@ -15,4 +17,5 @@ followTheme();
 afterwards();
 followSliders();
 listenToKeys();
+document.addEventListener("lines", showTimes);
 keepLive(document.body.dataset.topic, afterwards);

@@ -5,6 +5,11 @@ import { morph } from "./morph.js";
 const REST = 250; // milliseconds between two loads, so that a storm of events costs little
 const policy = window.trustedTypes?.createPolicy("headway", { createHTML: (text) => text });
 
+/** Return the document of a text of the API's own. */
+export function parsed(text) {
+  return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+}
+
 /** Follow a topic; `afterwards` is called when the page has changed. */
 export function keepLive(topic, afterwards) {
   if (!topic) return;
@@ -38,8 +43,7 @@ function say(shown, text, stale) {
 async function reload(afterwards) {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
   if (!answer.ok || answer.redirected) return;
-  const text = await answer.text();
-  const page = new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+  const page = parsed(await answer.text());
   const wanted = page.getElementById("content");
   if (wanted) morph(document.getElementById("content"), wanted);
   document.title = page.title;

@@ -1,0 +1,128 @@
+"""A part of a log: lines with the bytes at which they begin, by which links name them."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from headway_api.airflow.results.log_pieces import PIECE, LogMessage, StoredLog, messages
+
+MOST_LINES: Final = 80
+"""Lines of a log that a page has; a script puts more of them there as somebody scrolls."""
+
+MOST_SEARCHED: Final = 128 * 2**20
+"""Bytes of a log that one request searches."""
+
+LONGEST_SHOWN: Final = 4_000
+"""Characters of a line that a page shows."""
+
+_BYTES: Final = 131_072
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """A line of a log, and the byte at which it begins; `more` counts characters left out."""
+
+    at: int
+    message: LogMessage
+
+    @property
+    def text(self) -> str:
+        """The text of the line, or its beginning."""
+        return self.message.event[:LONGEST_SHOWN]
+
+    @property
+    def more(self) -> int:
+        """How many characters the page leaves out."""
+        return max(0, len(self.message.event) - LONGEST_SHOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class LogWindow:
+    """Lines of a log of `size` bytes; they are all that matters from `start` to before `end`."""
+
+    lines: Sequence[ShownLine]
+    start: int
+    end: int
+    size: int
+
+
+def before(log: StoredLog, end: int | None, most: int = MOST_LINES) -> LogWindow:
+    """Return the last lines that begin before a byte; those of the end without one."""
+    size = log.place.size(log.relative) or 0
+    stop = size if end is None else min(end, size)
+    found: list[tuple[int, bytes]] = []
+    for reach in (_BYTES, PIECE):
+        start = max(0, stop - reach)
+        found = _lines(log, start, stop)
+        if start == 0:
+            break
+        if len(found) > 1:
+            del found[0]  # it may be half a line
+            break
+    return _window(found[-most:], stop, size)
+
+
+def after(log: StoredLog, start: int, most: int = MOST_LINES) -> LogWindow:
+    """Return the first lines from a byte on, where one begins."""
+    size = log.place.size(log.relative) or 0
+    found: list[tuple[int, bytes]] = []
+    for reach in (_BYTES, PIECE):
+        found = _lines(log, start, min(size, start + reach))
+        if found:
+            break
+    shown = found[:most]
+    end = shown[-1][0] + len(shown[-1][1]) + 1 if shown else min(start, size)
+    return LogWindow(_shown(shown), start, min(end, size), size)
+
+
+def search(log: StoredLog, text: str, end: int | None, most: int = MOST_LINES) -> LogWindow:
+    """Return the last lines before a byte that contain a text, in capitals or not."""
+    size = log.place.size(log.relative) or 0
+    stop = size if end is None else min(end, size)
+    wanted = json.dumps(text, ensure_ascii=False)[1:-1].encode(errors="replace").lower()
+    found: list[tuple[int, bytes]] = []
+    at, least = stop, max(0, stop - MOST_SEARCHED)
+    while at > least and len(found) < most:
+        at, lines = _piece_before(log, at)
+        found[:0] = [(place, line) for place, line in lines if wanted in line.lower()]
+    if len(found) > most:
+        found = found[-most:]
+        at = found[0][0]
+    return LogWindow(_shown(found), at, stop, size)
+
+
+def _piece_before(log: StoredLog, end: int) -> tuple[int, list[tuple[int, bytes]]]:
+    """Return where the piece before a byte begins, and its lines, the first one whole."""
+    start = max(0, end - PIECE)
+    data = log.place.read(log.relative, start, end)
+    if not data:
+        return 0, []
+    cut = data.find(b"\n") + 1 if start > 0 else 0
+    if cut == len(data):  # one line that is longer than a piece
+        cut = 0
+    return start + cut, list(_numbered(data[cut:].removesuffix(b"\n").split(b"\n"), start + cut))
+
+
+def _lines(log: StoredLog, start: int, end: int) -> list[tuple[int, bytes]]:
+    found: list[tuple[int, bytes]] = []
+    at = start
+    for lines, following in log.pieces(start, end - start):
+        found.extend(_numbered(lines, at))
+        at = following
+    return found
+
+
+def _numbered(lines: Sequence[bytes], at: int) -> Iterator[tuple[int, bytes]]:
+    for line in lines:
+        yield at, line
+        at += len(line) + 1
+
+
+def _window(found: Sequence[tuple[int, bytes]], end: int, size: int) -> LogWindow:
+    return LogWindow(_shown(found), found[0][0] if found else end, end, size)
+
+
+def _shown(found: Sequence[tuple[int, bytes]]) -> list[ShownLine]:
+    decoded = messages([line for _, line in found])
+    return [ShownLine(at, message) for (at, _), message in zip(found, decoded, strict=True)]
