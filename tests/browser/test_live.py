@@ -1,5 +1,7 @@
 """Pages follow what other processes commit, and tell when they cannot."""
 
+import re
+
 import pytest
 from tests.browser.conftest import Watched
 
@@ -29,6 +31,27 @@ def test_what_is_typed_stays_when_the_page_changes(desk: Watched) -> None:
     desk.page.locator(f".columns a[aria-label^='{run.run_id}:']").wait_for()
     assert search.input_value() == "coun"
     assert desk.page.evaluate("document.activeElement.name") == "task"
+
+
+def test_lines_come_to_an_open_log_while_its_end_is_in_sight(desk: Watched) -> None:
+    page, run = desk.page, desk.shop.run_id("exports")
+    desk.go(f"/dags/exports/runs/{run}")
+    page.get_by_role("link", name=re.compile(r"^export_\d$")).first.wait_for()
+    for number in range(4):
+        desk.go(f"/dags/exports/runs/{run}/tasks/export_{number}/attempts/1/log")
+        if page.locator("#follow[data-stream]").count():
+            break
+    last = int(page.locator(".log .text").last.inner_text().split()[-1])
+
+    page.locator(".log .text", has_text=re.compile(f"^page {last + 2}$")).wait_for()
+
+    shown = page.locator(".log li").evaluate_all("lines => lines.map(line => line.id)")
+    assert len(shown) == len(set(shown))
+    assert page.evaluate("scrollY + innerHeight > document.documentElement.scrollHeight - 60")
+    page.evaluate("scrollTo(0, 0)")
+    page.locator(".log .text", has_text=re.compile(f"^page {last + 4}$")).wait_for()
+    assert page.evaluate("scrollY") == 0
+    assert [problem for problem in desk.problems if "404" not in problem] == []
 
 
 def test_no_text_of_a_dag_becomes_markup(desk: Watched) -> None:
