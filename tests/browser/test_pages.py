@@ -36,6 +36,12 @@ PAGES: Final[Mapping[str, Callable[[Shop], str]]] = {
     "pool": lambda _: "/pools/warehouse?slots=3",
     "journal": lambda _: "/journal",
     "processes": lambda _: "/processes",
+    "deadlines": lambda _: "/deadlines",
+    "notifications": lambda _: "/messages",
+    "callbacks": lambda _: "/messages?kind=callbacks",
+    "cost": lambda _: "/cost",
+    "tokens": lambda _: "/tokens",
+    "accounts": lambda _: "/accounts",
     "missing": lambda _: "/dags/none",
 }
 _OF_MISSING: Final = "the server responded with a status of 404"

@@ -17,6 +17,9 @@ from typing import Final, TypeAlias
 
 from headway.domain.arguments import JsonValue
 
+SKEWED: Final = 4.0
+"""From which ratio of a stage's longest task to its median one on people are warned."""
+
 MOST: Final = 2**53
 """No figure is larger: what claims to be is no figure."""
 

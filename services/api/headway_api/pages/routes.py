@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 
 from headway_api.pages import sign_in
+from headway_api.pages.admin import accounts, tokens
 from headway_api.pages.dags import (
     calendar_page,
     dag,
@@ -15,7 +16,16 @@ from headway_api.pages.dags import (
     versions,
 )
 from headway_api.pages.frame import assets
-from headway_api.pages.installation import backfills, home, journal, pools, processes
+from headway_api.pages.installation import (
+    backfills,
+    cost,
+    deadlines,
+    home,
+    journal,
+    messages,
+    pools,
+    processes,
+)
 from headway_api.pages.logs import log, log_stream
 from headway_api.pages.runs import run, run_changes, runs, task
 
@@ -33,6 +43,11 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     processes.router,
     pools.router,
     backfills.router,
+    deadlines.router,
+    messages.router,
+    cost.router,
+    tokens.router,
+    accounts.router,
     run.router,
     task.router,
     log.router,

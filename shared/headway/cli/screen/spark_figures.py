@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-UNKNOWN: Final = "unknown"
-SKEWED: Final = 4.0
-"""From which ratio of a stage's longest task to its median one on there is a warning."""
+from headway.domain.sizes import in_bytes
+from headway.domain.spark_work import SKEWED
 
-_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
-_STEP: Final = 1024
+UNKNOWN: Final = "unknown"
 
 
 def told(
@@ -34,16 +32,6 @@ def _progress(known: Mapping[str, Any]) -> str:
     )
 
 
-def size(number: int | None) -> str:
-    """Return a number of bytes with its unit."""
-    if number is None:
-        return UNKNOWN
-    value, unit = float(number), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
-        value, unit = value / _STEP, unit + 1
-    return f"{value:.0f} B" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
-
-
 def span(milliseconds: int | None) -> str:
     """Return a number of milliseconds in seconds."""
     return UNKNOWN if milliseconds is None else f"{milliseconds / 1000:.1f} s"
@@ -52,11 +40,11 @@ def span(milliseconds: int | None) -> str:
 def _figures(known: Mapping[str, Any]) -> str:
     parts = [f"{known['tasks']} tasks", span(known["executor_run_ms"])]
     if known["bytes_read"]:
-        parts.append(f"read {size(known['bytes_read'])}")
+        parts.append(f"read {in_bytes(known['bytes_read'])}")
     if known["bytes_written"]:
-        parts.append(f"wrote {size(known['bytes_written'])}")
+        parts.append(f"wrote {in_bytes(known['bytes_written'])}")
     if known["spilled_bytes"]:
-        parts.append(f"spilled {size(known['spilled_bytes'])}")
+        parts.append(f"spilled {in_bytes(known['spilled_bytes'])}")
     if known["skew"] is not None and known["skew"] >= SKEWED:
         parts.append(f"skew {known['skew']:g} in stage {known['skew_stage']}")
     return ", ".join(parts)

@@ -3,7 +3,7 @@
 import pytest
 
 from headway.actions.change import RunChange, Versions
-from headway.cli.screen.changes import told
+from headway.actions.sentences import told
 from headway.domain.states import RunState, TaskState
 
 QUEUED, RUNNING, SUCCESS, FAILED = RunState

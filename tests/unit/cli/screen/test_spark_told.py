@@ -3,9 +3,7 @@
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
-import pytest
-
-from headway.cli.screen.spark_figures import size, span, told
+from headway.cli.screen.spark_figures import span, told
 from headway.cli.screen.watch_run import WatchedRun, line, table
 from headway.db.reads.run_views import RunView
 from headway.db.reads.task_views import TaskProgress, TaskView
@@ -14,14 +12,6 @@ from headway.domain.states import RunState, RunType, TaskState
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 PROGRESS = asdict(SparkProgress(stages=3, stages_done=1, tasks=40, tasks_done=12, rate=3.5))
-
-
-@pytest.mark.parametrize(
-    ("number", "expected"),
-    [(None, "unknown"), (0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**50, "1024.0 TiB")],
-)
-def test_sizes(number: int | None, expected: str) -> None:
-    assert size(number) == expected
 
 
 def test_times() -> None:

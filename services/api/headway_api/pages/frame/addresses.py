@@ -10,6 +10,11 @@ JOURNAL = "/journal"
 PROCESSES = "/processes"
 POOLS = "/pools"
 BACKFILLS = "/backfills"
+DEADLINES = "/deadlines"
+MESSAGES = "/messages"
+COST = "/cost"
+TOKENS = "/tokens"
+ACCOUNTS = "/accounts"
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
 
@@ -34,6 +39,16 @@ def log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int) ->
     """Return the page of an attempt's log."""
     place = task(dag_id, run_id, task_id)
     return f"{place}/attempts/{attempt}/log{_query({'map_index': map_index})}"
+
+
+def account(name: str, kind: str) -> str:
+    """Return the page of a change of an account."""
+    return f"{ACCOUNTS}/{_part(name)}/{kind}"
+
+
+def cost(**query: object) -> str:
+    """Return the page of what DAGs took in Spark."""
+    return f"{COST}{_query(query)}"
 
 
 def log_at(place: str, byte: int) -> str:

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from headway.domain.accounts import Permission, may
+from headway.domain.sizes import in_bytes
 from headway.runtime.logs.escaping import visible
 from headway_api.auth.caller import Caller
 from headway_api.http.caching import REVALIDATED, is_known, not_modified, of_body
@@ -69,6 +70,7 @@ def _environment() -> Environment:
     }
     environment.filters |= {
         "duration": durations.in_words,
+        "size": in_bytes,
         "visible": visible,
     }
     return environment

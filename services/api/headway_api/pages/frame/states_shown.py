@@ -18,6 +18,10 @@ MARKS: Final[Mapping[str, str]] = {
     "skipped": "↷",
     "removed": "○",
     "cancelled": "■",
+    "open": "◷",
+    "met": "✓",
+    "missed": "✗",
+    "withdrawn": "○",
     "none": "·",
 }
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from headway.cli.screen.output import Format, Output, as_row
-from headway.cli.screen.spark_figures import size, span
+from headway.cli.screen.spark_figures import span
+from headway.domain.sizes import in_bytes
 
 if TYPE_CHECKING:
     from headway.db.reads.spark_views import SparkCost
@@ -61,10 +62,10 @@ def _cells(cost: "SparkCost") -> dict[str, Any]:
         **as_row(cost),
         "executor_time": span(cost.executor_run_ms),
         "cpu_time": span(cost.executor_cpu_ms),
-        "read": size(cost.bytes_read),
-        "written": size(cost.bytes_written),
-        "shuffle_read": size(cost.shuffle_read_bytes),
-        "shuffle_written": size(cost.shuffle_write_bytes),
-        "spilled": size(cost.spilled_bytes),
-        "peak_memory": size(cost.peak_memory_bytes),
+        "read": in_bytes(cost.bytes_read),
+        "written": in_bytes(cost.bytes_written),
+        "shuffle_read": in_bytes(cost.shuffle_read_bytes),
+        "shuffle_written": in_bytes(cost.shuffle_write_bytes),
+        "spilled": in_bytes(cost.spilled_bytes),
+        "peak_memory": in_bytes(cost.peak_memory_bytes),
     }
