@@ -79,4 +79,6 @@ def test_an_account_is_disabled_and_enabled(
     assert "<h1>Sign in" in viewer.get("/dags").text
     assert "Enable vera" in admin.get("/accounts").text
     assert "may sign in again" in admin.post("/accounts/vera/enable", data={}).text
-    assert "last" in admin.get("/accounts/ada/disable").text
+    refused = admin.get("/accounts/ada/disable")
+    assert refused.status_code == 409
+    assert "be there first." in refused.text
