@@ -58,7 +58,7 @@ class Pod:
         self._thread.start()
 
     def leave(self) -> None:
-        """Stop it: SIGTERM for all containers, and SIGKILL after the grace."""
+        """Stop it: each container by its image's signal, and by SIGKILL after the grace."""
         self._leave.set()
 
     @property
@@ -233,7 +233,9 @@ class Pod:
         podman, told = self._node.podman, time.monotonic()
         every = [f"{self.name}-{name}" for name in self.containers]
         # `podman stop` would take the network away as soon as one of them has ended.
-        podman("kill", "--signal=TERM", *every, check=False)  # one may have ended by itself
+        for full in every:
+            wanted = podman.inspect(full, "container")["Config"]["StopSignal"]
+            podman("kill", f"--signal={wanted}", full, check=False)  # it may have ended by itself
         try:
             podman("wait", *every, patience=self._grace)
         except subprocess.TimeoutExpired:
