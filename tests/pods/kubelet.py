@@ -232,7 +232,7 @@ class Pod:
             return
         podman, told = self._node.podman, time.monotonic()
         every = [f"{self.name}-{name}" for name in self.containers]
-        # `podman stop` would take the network away as soon as one of them has ended.
+        # `podman stop` would take the network away as soon as one container has ended.
         for full in every:
             wanted = podman.inspect(full, "container")["Config"]["StopSignal"]
             podman("kill", f"--signal={wanted}", full, check=False)  # it may have ended by itself

@@ -32,7 +32,7 @@ _SEND_SECONDS: Final = 10.0
 
 
 _END_SECONDS: Final = 10.0
-"""Seconds that a fork server gets to end, which gives its nannies some of them."""
+"""Seconds that a fork server has to end: longer than it waits for its nannies."""
 
 
 class Forker:
