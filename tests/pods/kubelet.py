@@ -26,7 +26,6 @@ _GOOD: Final = range(200, 400)
 _DECLARED_DEAD: Final = 3
 _KILLED: Final = 128 + signal.SIGKILL
 _EXCUSED_FOR: Final = 60.0
-_STOP_SLACK: Final = 60.0
 _LAST_LINES: Final = 15
 _RUNTIME: Final = Path("/")
 """The program of a process by which runc starts a probe's, and which it restricts step by step."""
@@ -59,7 +58,7 @@ class Pod:
         self._thread.start()
 
     def leave(self) -> None:
-        """Stop it: SIGTERM for all containers, and SIGKILL after the grace."""
+        """Stop it: each container by its image's signal, and by SIGKILL after the grace."""
         self._leave.set()
 
     @property
@@ -231,10 +230,17 @@ class Pod:
     def _stop(self) -> None:
         if not self._up:
             return
-        podman, patience = self._node.podman, self._grace + _STOP_SLACK
-        # `podman pod stop` would take the network away while containers still end.
-        every, told = [f"{self.name}-{name}" for name in self.containers], time.monotonic()
-        podman("stop", f"--time={self._grace}", *every, patience=patience)
+        podman, told = self._node.podman, time.monotonic()
+        every = [f"{self.name}-{name}" for name in self.containers]
+        # `podman stop` would take the network away as soon as one container has ended.
+        for full in every:
+            wanted = podman.inspect(full, "container")["Config"]["StopSignal"]
+            podman("kill", f"--signal={wanted}", full, check=False)  # it may have ended by itself
+        try:
+            podman("wait", *every, patience=self._grace)
+        except subprocess.TimeoutExpired:
+            podman("kill", *every, check=False)
+            podman("wait", *every)
         took = time.monotonic() - told
         for name in self.containers:
             full = f"{self.name}-{name}"

@@ -31,11 +31,8 @@ _PROGRAM: Final = (sys.executable, "-P", "-m", "headway.runtime.forker", "childr
 _SEND_SECONDS: Final = 10.0
 
 
-_END_SECONDS: Final = 5.0
-"""Seconds that a fork server gets to end.
-
-Container engines kill what they stop after 10 seconds, unless they are told otherwise.
-"""
+_END_SECONDS: Final = 10.0
+"""Seconds that a fork server has to end: longer than it waits for its nannies."""
 
 
 class Forker:
