@@ -33,9 +33,9 @@ class Handler(BaseHTTPRequestHandler):
     server: Remote
 
     def do_GET(self) -> None:
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
+        for folder in Path("/proc").glob("[0-9]*"):
             try:
-                self.server.command_lines.append(path.read_bytes())
+                self.server.command_lines.append((folder / "cmdline").read_bytes())
             except OSError:
                 continue
         said = self.headers.get("Authorization")

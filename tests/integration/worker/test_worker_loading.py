@@ -5,8 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 from sqlalchemy import Engine, event, text
+from sqlalchemy.exc import OperationalError
 
 from headway.db.core import engine as engines
 from headway.runtime.settings import configuration
@@ -80,3 +82,26 @@ def test_a_version_that_cannot_be_read_fails_its_own_attempt_alone(
     works = database.claim(3)
 
     assert [work.dag.dag_id for work in works] == ["dag_1", "dag_2"]
+
+
+@pytest.mark.parametrize("away", [True, False])
+def test_only_what_may_be_a_fault_of_headway_is_logged_with_a_traceback(
+    engine: Engine,
+    database: WorkerDatabase,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    away: bool,
+) -> None:
+    queued(engine, 1)
+    lost = OperationalError("SELECT", {}, psycopg2.OperationalError("the server closed"))
+    lost.connection_invalidated = True
+
+    def fails(*_: object) -> None:
+        raise lost if away else KeyError("a version")
+
+    monkeypatch.setattr(WorkerDatabase, "fetch", fails)
+
+    assert database.claim(1) == []
+
+    [record] = [record for record in caplog.records if "hand_back" in record.getMessage()]
+    assert bool(record.exc_info) is not away

@@ -45,17 +45,16 @@ class ServerFailedError(Exception):
 def serving(load: Load, given: ApiSettings, bell: Bell | None = None) -> Iterator[int]:
     """Serve the application for as long as the block lasts; yield the port.
 
-    It is loaded at once, or when the first client connects if the settings say so.  If loading
-    fails then, or the server ends by itself, the bell is stopped, and the end of the block raises
-    the error.
+    It is loaded meanwhile, or when the first client connects if the settings say so: loading takes
+    seconds of a busy machine, and the block tells the database that this process lives.  Clients
+    that connect before wait.  If loading fails, or the server ends by itself, the bell is stopped,
+    and the end of the block raises the error.
 
     At the end, requests that are being answered get `drain_grace` seconds.
     """
     waking, awaited = socket.socketpair()
     with closing(_listen(given)) as listening, closing(awaited), closing(waking):
         server = _Server(load, given, listening, awaited, bell or Bell())
-        if not given.load_at_first_request:
-            server.load_now()
         thread = Thread(target=server.run, name="api", daemon=True)
         thread.start()
         port = int(listening.getsockname()[1])
@@ -85,17 +84,12 @@ class _Server:
     _is_ended: bool = False
     _uvicorn: "uvicorn.Server | None" = field(default=None)
 
-    def load_now(self) -> None:
-        garbage.hardly_ever()
-        self._uvicorn = _uvicorn(self.load(), self.given)
-        garbage.as_usual()
-
     def run(self) -> None:
         try:
-            if self._uvicorn is None and self._is_wanted():
-                self._load_late()
-            if self._uvicorn is not None and not self._is_ended:
-                self._answer(self._uvicorn)
+            if not self.given.load_at_first_request or self._is_wanted():
+                self._uvicorn = self._loaded()
+                if not self._is_ended:
+                    self._answer(self._uvicorn)
         except Exception as error:  # noqa: BLE001 - the thread that waits for this one raises it
             self.error = error
             self.bell.stop()
@@ -117,9 +111,13 @@ class _Server:
         ready, _, _ = select.select([self.listening, self.ended], [], [])
         return self.ended not in ready
 
-    def _load_late(self) -> None:
+    def _loaded(self) -> "uvicorn.Server":
         log.info("action=load")
-        self.load_now()
+        garbage.hardly_ever()
+        try:
+            return _uvicorn(self.load(), self.given)
+        finally:
+            garbage.as_usual()
 
 
 def _uvicorn(app: "ASGIApp", given: ApiSettings) -> "uvicorn.Server":

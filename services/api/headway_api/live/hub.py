@@ -69,8 +69,9 @@ class LiveHub:
         """Begin to look, for streams of the event loop that runs."""
         if self._thread is None:
             self._bell, self._loop = Bell(), asyncio.get_running_loop()
-            self._thread = Thread(target=self._run, name="live", daemon=True)
-            self._thread.start()
+            thread = Thread(target=self._run, name="live", daemon=True)
+            thread.start()
+            self._thread = thread  # not before: whoever closes the hub joins it
 
     @property
     def is_open(self) -> bool:

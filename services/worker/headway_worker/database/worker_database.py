@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headway.db.core import processes, stored_versions
 from headway.db.core.attempt_keys import AttemptKey
-from headway.db.core.engine import reader
+from headway.db.core.engine import is_transient, reader
 from headway.db.core.notices import CALLBACK, SCHEDULER, Notice, nobody
 from headway.db.core.processes import Identity
 from headway.db.core.stored_versions import Piece
@@ -30,6 +30,7 @@ from headway.domain.interval import PriorRun
 from headway.domain.states import Outcome
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.database_clock import DatabaseClock
+from headway.runtime.daemon.loop import cause_of
 from headway.runtime.settings.worker import WorkerSettings
 from headway.sdk.harness.execution import Result
 from headway.serialization import codec
@@ -263,7 +264,11 @@ class WorkerDatabase:
             dag, code = self.fetch(claimed.version_id, claimed.manifest_hash)
             return AttemptWork(claimed, dag, dag.task(claimed.task_id), code)
         except _UNPREPARED as error:
-            log.exception("action=hand_back task_instance=%d", claimed.key.task_instance_id)
+            # No traceback of a database that is away: it says nothing more, and there are many.
+            number, bug = claimed.key.task_instance_id, not is_transient(error)
+            log.error(
+                "action=hand_back task_instance=%d: %s", number, cause_of(error), exc_info=bug
+            )
             lost = Result(outcome=Outcome.LOST, error=f"The worker could not prepare it: {error}")
             self.report([report_of(claimed, self._stand_in(claimed), lost, began=False)])
             return None

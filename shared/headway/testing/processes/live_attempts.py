@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Final, TypeAlias
 
 from headway.runtime.daemon.clock import SystemClock
@@ -35,13 +36,13 @@ class LiveAttempts:
             while not _CLOCK.wait(stop, _EVERY):
                 record.look()
 
-        thread = Thread(target=look_on, name="live attempts")
-        thread.start()
-        try:
-            yield record
-        finally:
-            stop.set()
-            thread.join()
+        with ThreadPoolExecutor(1, "live attempts") as thread:
+            looking = thread.submit(look_on)
+            try:
+                yield record
+            finally:
+                stop.set()
+            looking.result()  # a record that broke off would prove nothing
 
     def look(self) -> None:
         """Add what is alive now."""
@@ -55,16 +56,17 @@ class LiveAttempts:
                 self.doubled |= names
 
 
-def live_attempts(scratch: Path) -> set[AttemptName]:
+def live_attempts(scratch: Path, proc: Path = Path("/proc")) -> set[AttemptName]:
     """Return the attempts that have a process, which works in a folder named after the attempt.
 
     Below `scratch` each worker has a folder, and in that one for each attempt.
     """
     found: set[AttemptName] = set()
-    for link in Path("/proc").glob("[0-9]*/cwd"):
+    # A glob of */cwd would end with an error when one of the processes ends meanwhile.
+    for process in proc.iterdir():
         try:
-            folder = link.readlink()
-        except OSError:  # it has ended
+            folder = (process / "cwd").readlink()
+        except OSError:  # it has ended, is not ours to look into, or is no process
             continue
         if folder.is_relative_to(scratch) and len(folder.relative_to(scratch).parts) > 1:
             name = folder.relative_to(scratch).parts[1].removesuffix(" (deleted)")

@@ -3,11 +3,13 @@
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Event
 
 import pytest
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
+from headway.domain.errors import SettingsError
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.settings.api import ApiSettings
 from headway.runtime.settings.configuration import read
@@ -63,3 +65,32 @@ def test_a_server_that_is_told_to_end_has_not_failed() -> None:
         socket.create_connection(("127.0.0.1", port)).close()
 
     assert not bell.stopped.is_set()
+
+
+def test_the_block_begins_while_the_application_is_loaded() -> None:
+    may_load = Event()
+
+    def load() -> Starlette:
+        assert may_load.wait(60)
+        return Starlette()
+
+    with (
+        server.serving(load, read(ApiSettings, port=0)) as port,
+        socket.create_connection(("127.0.0.1", port)) as client,  # it waits
+    ):
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        may_load.set()
+        assert client.recv(1_000).startswith(b"HTTP/1.1 404 ")
+
+
+def test_an_application_that_cannot_be_loaded_ends_its_process_with_the_error() -> None:
+    bell = Bell()
+
+    def load() -> Starlette:
+        raise SettingsError("a package is missing")
+
+    with (
+        pytest.raises(SettingsError, match="a package is missing"),
+        server.serving(load, read(ApiSettings, port=0), bell),
+    ):
+        assert bell.stopped.wait(30)

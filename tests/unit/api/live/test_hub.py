@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
-from threading import Event
+from threading import Event, Thread
 from typing import Any, cast
 
 import pytest
@@ -64,3 +64,21 @@ def test_the_hub_rests_by_how_long_a_look_took_and_a_moment_at_least(
     asyncio.run(look())
 
     assert clock.waits[-1] == rest
+
+
+def test_a_hub_may_be_closed_while_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = LiveHub(cast(Any, None), read(ApiSettings))
+    start = Thread.start
+
+    def closed_before(thread: Thread) -> None:
+        if thread.name == "live":
+            hub.close()
+        start(thread)
+
+    monkeypatch.setattr(Thread, "start", closed_before)
+
+    async def begin() -> None:
+        hub.begin()
+
+    asyncio.run(begin())
+    hub.close()

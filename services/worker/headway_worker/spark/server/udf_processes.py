@@ -14,6 +14,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Final
 
+from headway.runtime.processes.linux import processes
+
 MARK: Final = "HEADWAY_SPARK_ATTEMPT"
 """The variable that names the attempt, in the environment of its Python processes."""
 
@@ -49,7 +51,7 @@ def _signal(pids: Collection[int], signum: signal.Signals) -> None:
 
 
 def _marked(servers: Collection[int], wanted: set[bytes]) -> Iterator[int]:
-    parents = dict(_parents())
+    parents = {pid: entry.parent for pid, entry in processes().items()}
     children: dict[int, list[int]] = defaultdict(list)
     for pid, parent in parents.items():
         children[parent].append(pid)
@@ -62,14 +64,6 @@ def _marked(servers: Collection[int], wanted: set[bytes]) -> Iterator[int]:
 def _descendants(pid: int, children: Mapping[int, list[int]]) -> list[int]:
     found = children.get(pid, [])
     return [*found, *(below for child in found for below in _descendants(child, children))]
-
-
-def _parents() -> Iterator[tuple[int, int]]:
-    """Yield every process with its parent."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parent = stat.read_text().rpartition(")")[2].split()[1]
-            yield int(stat.parent.name), int(parent)
 
 
 def _environment(pid: int) -> list[bytes]:
