@@ -90,7 +90,7 @@ bench: $(STAMP)  ## Run the benchmarks, or one of them: make bench NAME=...
 
 ROUNDS ?= 15
 compare: $(STAMP)  ## Compare with a revision: make compare OLD=<revision> NAME=scheduler,tasks ROUNDS=15
-	$(BIN)/python -m benchmarks.compare "$(OLD)" "$(NAME)" "$(ROUNDS)"
+	$(BIN)/python -m benchmarks.support.compare "$(OLD)" "$(NAME)" "$(ROUNDS)"
 
 install: $(STAMP)  ## Create the virtual environment and install Headway into it
 

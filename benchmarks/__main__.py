@@ -22,6 +22,7 @@ BENCHMARKS: Final = (
     "scrape",  # some seconds
     "spark",  # about three minutes
     "api",  # about half an hour
+    "ui",  # about ten minutes
 )
 
 BY_NAME: Final = (*BENCHMARKS, "retention")

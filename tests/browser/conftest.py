@@ -36,6 +36,12 @@ _STATE: Final = text(
     "SELECT 1 FROM task_instance WHERE dag_id = :dag AND state = :state AND attempt >= :attempt"
 )
 
+_RATES: Final = text("SELECT 1 FROM dag_run WHERE dag_id = 'rates' AND state = :state")
+_SECOND: Final = text(
+    "SELECT 1 FROM dag JOIN dag_version AS version ON version.id = dag.version_id "
+    "WHERE dag.dag_id = 'rates' AND version.number = 2"
+)
+
 
 @dataclass(slots=True)
 class Shop:
@@ -79,14 +85,26 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 
 
 def _plant(stack: Stack) -> None:
-    made = stack.headway("pools", "set", "warehouse", "1")
-    assert made.returncode == 0, made.stderr
-    for dag_id in ("stores", "hostile", "exports"):
+    for pool, slots in (("warehouse", "1"), ("wide", "4")):
+        made = stack.headway("pools", "set", pool, slots)
+        assert made.returncode == 0, made.stderr
+    for dag_id in ("stores", "hostile", "exports", "rates", "wide"):
         stack.trigger(dag_id)
     stack.until(lambda conn: conn.execute(_ENDED).scalar_one() == DAYS, "a week of orders")
     stack.until(_is_stuck, "a full pool")
+    _break_rates(stack)
     (stack.dags / "broken.py").write_text(_BROKEN)
     stack.wait_for_import_error("broken.py")
+
+
+def _break_rates(stack: Stack) -> None:
+    """Edit a DAG that has succeeded, so that its next run fails."""
+    stack.until(lambda conn: conn.execute(_RATES, {"state": "success"}).first(), "rates")
+    file = stack.dags / "rates.py"
+    file.write_text(file.read_text().replace('RATES["EUR"]', 'RATES["SEK"]'))
+    stack.until(lambda conn: conn.execute(_SECOND).first(), "a second version of rates")
+    stack.trigger("rates")
+    stack.until(lambda conn: conn.execute(_RATES, {"state": "failed"}).first(), "broken rates")
 
 
 def _is_stuck(conn: Connection) -> bool:

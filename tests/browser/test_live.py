@@ -1,11 +1,17 @@
 """Pages follow what other processes commit, and tell when they cannot."""
 
+import os
 import re
+import signal
+from typing import Final
 
 import pytest
+from sqlalchemy import text
 from tests.browser.conftest import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.services]
+
+_API: Final = text("SELECT pid FROM process WHERE kind = 'api' AND ended_at IS NULL")
 
 
 def test_a_change_of_another_process_shows(desk: Watched) -> None:
@@ -68,3 +74,18 @@ def test_no_text_of_a_dag_becomes_markup(desk: Watched) -> None:
         assert "owned" not in desk.page.title()
         assert desk.page.locator("main img, main script, h1:has-text('taken over')").count() == 0
     assert desk.problems == []
+
+
+def test_a_page_follows_again_when_a_killed_api_is_back(desk: Watched) -> None:
+    desk.go("/dags/stores")
+    live = desk.page.locator("#live")
+    live.filter(has_text="live").wait_for()
+    with desk.shop.stack.engine.connect() as conn:
+        pid = conn.execute(_API).scalar_one()
+
+    os.kill(pid, signal.SIGKILL)
+
+    live.filter(has_text="stale since").wait_for()
+    live.filter(has_text=re.compile("^live$")).wait_for(timeout=60_000)
+    run = desk.shop.stack.trigger("stores")
+    desk.page.locator(f".columns a[aria-label^='{run.run_id}:']").wait_for()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -31,7 +32,16 @@ PAGES: Final[Mapping[str, Callable[[Shop], str]]] = {
     ),
     "clear": lambda shop: f"/dags/orders/runs/{shop.run_id('orders', 'failed')}/clear?failed=true",
     "trigger": lambda _: "/dags/stores/trigger",
+    "cell": lambda shop: (
+        f"/dags/orders?at_task=load&at_run={quote(shop.run_id('orders', 'failed'))}"
+    ),
+    "large grid": lambda _: "/dags/wide",
     "backfills": lambda _: "/backfills",
+    "new backfill": lambda _: (
+        "/backfills/new?dag=orders&since=2024-05-01&until=2024-05-07&reprocess=failed"
+    ),
+    "connections": lambda _: "/connections",
+    "variables": lambda _: "/variables",
     "pools": lambda _: "/pools",
     "pool": lambda _: "/pools/warehouse?slots=3",
     "journal": lambda _: "/journal",

@@ -37,11 +37,12 @@ _PASSWORD: Final = "a password of benchmarks"
 
 @dataclass(slots=True)
 class ApiService:
-    """An api process, and an admin's token for it."""
+    """An api process, an admin's token for it, and the folder that is its home."""
 
     process: "subprocess.Popen[bytes]"
     port: int
     token: str
+    home: Path
     _own: local = field(default_factory=local)
 
     def get(self, path: str) -> bytes:
@@ -114,7 +115,7 @@ def api_service(database: Database) -> Iterator[ApiService]:
                 stderr=subprocess.STDOUT,
             )
         try:
-            service = ApiService(process, _port(process, log), _token(database))
+            service = ApiService(process, _port(process, log), _token(database), Path(folder))
             service.get("/auth/me")
             yield service
         finally:

@@ -1,11 +1,14 @@
 """Say what was done to a run, in one sentence.  Commands import this: it loads little."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from headway.domain.states import RunState, TaskState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from headway.actions.change import RunChange, Versions
 
 _BECOMES: Final[Mapping[TaskState, str]] = {
@@ -19,16 +22,7 @@ _BECOMES: Final[Mapping[TaskState, str]] = {
 
 def told(done: "RunChange") -> str:
     """Return what was done, as part of a sentence."""
-    parts = [
-        f"{_instances(number)} {_BECOMES[state]}"
-        for state, number in sorted(done.moved.items())
-        if number
-    ]
-    parts += [
-        f"{_instances(number)} told to stop, then {_BECOMES[state]}"
-        for state, number in sorted(done.stopping.items())
-        if number
-    ]
+    parts = _moves(done.moved, done.stopping)
     if done.remade:
         parts.append(f"{_count(done.remade, 'mapped task')} to be expanded anew")
     if done.added:
@@ -37,6 +31,33 @@ def told(done: "RunChange") -> str:
     if done and done.versions is not None:
         sentence.append(_version(done.versions))
     return "; ".join(sentence)
+
+
+def told_together(changes: "Sequence[RunChange]") -> str:
+    """Return what was done to several runs, as part of a sentence."""
+    moved, stopping = Counter[TaskState](), Counter[TaskState]()
+    for each in changes:
+        moved.update(each.moved)
+        stopping.update(each.stopping)
+    changed = sum(map(bool, changes))
+    if not changed:
+        return "nothing is to be changed"
+    what = ", ".join(_moves(moved, stopping)) or "changes"
+    left = len(changes) - changed
+    rest = f"; {_count(left, 'run')} left alone" if left else ""
+    return f"{what} in {_count(changed, 'run')}{rest}"
+
+
+def _moves(moved: "Mapping[TaskState, int]", stopping: "Mapping[TaskState, int]") -> list[str]:
+    return [
+        f"{_instances(number)} {_BECOMES[state]}"
+        for state, number in sorted(moved.items())
+        if number
+    ] + [
+        f"{_instances(number)} told to stop, then {_BECOMES[state]}"
+        for state, number in sorted(stopping.items())
+        if number
+    ]
 
 
 def _version(versions: "Versions") -> str:

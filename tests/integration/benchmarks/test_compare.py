@@ -40,7 +40,7 @@ publish("fake", run())
 def compare(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Import the module from where it is: benchmarks are not installed."""
     monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.compare")
+    return importlib.import_module("benchmarks.support.compare")
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ def test_a_command_line_that_makes_no_sense_gets_the_usage(
     arguments: Sequence[str], said: str
 ) -> None:
     told = subprocess.run(
-        [sys.executable, "-m", "benchmarks.compare", *arguments],
+        [sys.executable, "-m", "benchmarks.support.compare", *arguments],
         cwd=ROOT,
         check=False,
         capture_output=True,

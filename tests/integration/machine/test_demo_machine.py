@@ -1,6 +1,7 @@
 """`headway demo` on a machine without Java, Postgres and Docker, for a user with an empty HOME."""
 
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -100,9 +101,21 @@ def test_each_spark_attempt_had_a_session_of_its_own(demo: Demo, database: Engin
     assert len(set(sessions)) == len(sessions) == SPARK_TASKS * len(demo.days)
 
 
-def test_it_makes_no_link_to_the_api_that_it_is_without(database: Engine) -> None:
+def test_it_says_where_it_can_be_watched(demo: Demo, database: Engine) -> None:
+    printed = re.search(r"signed in once: http://127\.0\.0\.1:\d+/\S+", demo.result.stdout)
+    assert printed is not None
+    assert demo.result.stdout.index(printed[0]) < demo.result.stdout.index("Backfilling")
     with database.connect() as conn:
-        assert conn.scalar(text("SELECT count(*) FROM api_login_link")) == 0
+        assert conn.scalar(text("SELECT count(*) FROM api_login_link")) == 1
+
+
+def test_the_command_that_it_prints_shows_its_runs_again(demo: Demo) -> None:
+    printed = re.search(r"See the same runs again: (.+)", demo.result.stdout)
+    assert printed is not None
+    home, *command = shlex.split(printed[1])
+    assert demo.machine.root / home.removeprefix("HEADWAY_HOME=") == demo.home
+    assert command[:3] == ["headway", "standalone", "--dags"]
+    assert (Path(command[3]) / "flights_daily.py").is_file()
 
 
 def test_it_leaves_nothing_running(demo: Demo) -> None:

@@ -7,6 +7,8 @@ from typing import Final
 from fastapi import Request, Response
 from starlette.status import HTTP_304_NOT_MODIFIED
 
+from headway_api.http.compressing import compressed
+
 IMMUTABLE: Final = "private, max-age=31536000, immutable"
 """What is at this address stays the same for ever."""
 
@@ -32,7 +34,7 @@ def tagged(
     shown = {"ETag": etag, "Cache-Control": REVALIDATED, **(headers or {})}
     if is_known(request, etag):
         return not_modified(shown)
-    return Response(body, headers=shown, media_type=media_type)
+    return Response(compressed(request, body, shown), headers=shown, media_type=media_type)
 
 
 def of_body(body: bytes, *, strong: bool) -> str:

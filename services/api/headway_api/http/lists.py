@@ -5,8 +5,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
+from functools import reduce
 from io import StringIO
-from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar
+from operator import getitem
+from typing import Annotated, Any, Final, Generic, TypeAlias, TypeVar, get_type_hints
 
 from fastapi import Depends, Query, Request, Response
 from pydantic import BaseModel, TypeAdapter
@@ -126,17 +128,27 @@ def _ndjson(kind: type[Row], pages: Iterator[Sequence[Row]]) -> Iterator[bytes]:
 
 
 def _csv(kind: type[Row], pages: Iterator[Sequence[Row]]) -> Iterator[str]:
-    columns, to_python = _columns(kind), TypeAdapter[Any](kind).dump_python
-    yield _records([columns])
+    columns, to_python = list(_columns(kind)), TypeAdapter[Any](kind).dump_python
+    yield _records([[column[-1] for column in columns]])
     for rows in pages:
-        plain = (to_python(row, mode="json") for row in rows)
-        yield _records([[_cell(row[column]) for column in columns] for row in plain])
+        plain = [to_python(row, mode="json") for row in rows]
+        yield _records(
+            [[_cell(reduce(getitem, column, row)) for column in columns] for row in plain]
+        )
 
 
-def _columns(kind: Any) -> list[str]:
-    if is_dataclass(kind):
-        return [each.name for each in fields(kind)]
-    return list(kind.model_fields)
+def _columns(kind: Any) -> Iterator[tuple[str, ...]]:
+    """Yield where the cells of a row are: the fields of a dataclass in it are columns as well."""
+    if not is_dataclass(kind):
+        yield from ((name,) for name in kind.model_fields)
+        return
+    types = get_type_hints(kind)
+    for each in fields(kind):
+        inner = types[each.name]
+        if is_dataclass(inner):
+            yield from ((each.name, *column) for column in _columns(inner))
+        else:
+            yield (each.name,)
 
 
 def _records(rows: Sequence[Sequence[str]]) -> str:

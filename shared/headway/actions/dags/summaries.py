@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from headway.db.core import stored_versions
+from headway.db.reads import dag_views
 from headway.domain.errors import SerializationError, TimetableError
 from headway.serialization import codec
 from headway.timetables import registry
@@ -20,18 +21,20 @@ MOST_REMEMBERED: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class VersionSummary:
-    """A version of a DAG in brief: its schedule in a few words, and what it has.
+    """A version of a DAG in brief: its schedule in a few words, its time zone, and what it has.
 
     `scheduled` tells whether it has runs of a schedule, `limited` whether the instances of one of
     its tasks are limited in number.
     """
 
     schedule: str
+    timezone: str
     scheduled: bool
     limited: bool
 
 
-_UNREADABLE: Final = VersionSummary("", scheduled=False, limited=False)
+UNREADABLE: Final = VersionSummary("", "UTC", scheduled=False, limited=False)
+"""What is told of a version that this release cannot read."""
 
 _remembered: OrderedDict[str, VersionSummary] = OrderedDict()
 _lock = Lock()
@@ -54,7 +57,13 @@ def summaries(conn: Connection, versions: Mapping[int, str]) -> dict[int, Versio
                 _remembered.move_to_end(key)
         while len(_remembered) > MOST_REMEMBERED:
             _remembered.popitem(last=False)
-    return {number: found.get(key, _UNREADABLE) for number, key in versions.items()}
+    return {number: found.get(key, UNREADABLE) for number, key in versions.items()}
+
+
+def in_force(conn: Connection, dag_id: str) -> VersionSummary:
+    """Return the summary of the version in force of a DAG; UNREADABLE before its first one."""
+    key = dag_views.key_in_force(conn, dag_id)
+    return UNREADABLE if key is None else summaries(conn, dict([key]))[key[0]]
 
 
 def _summary(serialized: bytes) -> VersionSummary:
@@ -62,11 +71,12 @@ def _summary(serialized: bytes) -> VersionSummary:
         spec = codec.decode(serialized)
         timetable = registry.decode(spec.timetable)
     except (SerializationError, TimetableError):
-        return _UNREADABLE  # of a release that knows more than this one
+        return UNREADABLE  # of a release that knows more than this one
     limits = {task.max_active_tis_per_dag for task in spec.tasks}
     limits |= {task.max_active_tis_per_dagrun for task in spec.tasks}
     return VersionSummary(
         timetable.summary,
+        spec.timezone,
         scheduled=not isinstance(timetable, NullTimetable),
         limited=bool(limits - {None}),
     )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
+from shlex import join, quote
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.cli.input import interrupts
 from headway.cli.input.session import actor
 from headway.cli.input.values import parse_date
-from headway.cli.launch import stack
+from headway.cli.launch import api_address, stack
 from headway.cli.screen.watch_backfill import watch_backfill
 from headway.db.core import engine as engines
 from headway.db.core.server import now
@@ -35,8 +36,8 @@ ZONE = "America/New_York"
 FIRST = date(2013, 1, 1)
 LEFT_BEHIND = frozenset(
     {
-        *("api-database-url", "cache", "database-url", "logs", "output", "postgres", "services"),
-        *("scratch", "scratch.lock", "spark", "spark.lock"),
+        *("api-address", "api-database-url", "cache", "database-url", "logs", "output"),
+        *("postgres", "services", "scratch", "scratch.lock", "spark", "spark.lock"),
         *(KEYS_FILE, UNFINISHED_KEYS_FILE),
     }
 )
@@ -66,9 +67,13 @@ def run(days: int) -> int:
     output = home / "output"
     shown = [FIRST + timedelta(days=n) for n in range(days)]
     failed = 1
-    with interrupts.ending_well() as ended:
+    with interrupts.ending_well() as ended, api_address.claimed() as api:
         print("Starting Postgres, a parser, two schedulers and a worker …", flush=True)
-        with stack.running(home, examples / "dags", schedulers=2) as services:
+        with stack.running(home, examples / "dags", schedulers=2, api=api) as services:
+            if api is not None and services.link is not None:
+                print(
+                    f"Watch it in a browser, signed in once: {api.url}{services.link}", flush=True
+                )
             backfill_id = _backfill(services, shown, output)
             print(f"Backfilling {DAG_ID} from {shown[0]} to {shown[-1]}.", flush=True)
             progress = watch_backfill(backfill_id, services.url, services.check)
@@ -82,6 +87,8 @@ def run(days: int) -> int:
     _show(shown, output)
     print(f"\nOutput: {output}   picture: {output / 'report' / 'days.png'}")
     print(f"All services have stopped.  {clock.monotonic() - started:.1f} s in all.")
+    if api is not None:
+        print(f"See the same runs again: {_again(home, examples / 'dags')}")
     return 0
 
 
@@ -159,6 +166,19 @@ def _show(days: Sequence[date], output: Path) -> None:
         table.add_row(*(str(summary[field]) for field in COLUMNS))
     print()
     Console().print(table)
+
+
+def _again(home: Path, dags: Path) -> str:
+    """Return the command that shows the runs of this demo, as it can be typed here."""
+    program = Path(sys.argv[0])
+    named = str(_from_here(program)) if program.name == "headway" else "headway"
+    words = [named, "standalone", "--dags", str(_from_here(dags))]
+    return f"HEADWAY_HOME={quote(str(_from_here(home)))} {join(words)}"
+
+
+def _from_here(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _explain(home: Path) -> None:

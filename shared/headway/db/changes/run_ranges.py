@@ -1,4 +1,4 @@
-"""SQL that locks the runs of a DAG whose logical dates are in a range, and counts their tasks."""
+"""SQL that locks the runs of a DAG, by their logical dates or by name, and counts their tasks."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -37,6 +37,25 @@ LOCK_RUNS = text("""
        FOR NO KEY UPDATE
 """)
 
+LOCK_NAMED_BACKFILLS = text("""
+    SELECT id
+      FROM backfill
+     WHERE id = ANY (ARRAY(
+           SELECT DISTINCT backfill_id
+             FROM dag_run
+            WHERE dag_id = :dag_id AND run_id = ANY (:run_ids) AND backfill_id IS NOT NULL))
+     ORDER BY id
+       FOR NO KEY UPDATE
+""")
+
+LOCK_NAMED = text("""
+    SELECT id, dag_id, run_id, state, version_id, pinned
+      FROM dag_run
+     WHERE dag_id = :dag_id AND run_id = ANY (:run_ids)
+     ORDER BY id
+       FOR NO KEY UPDATE
+""")
+
 COUNT_TASKS = text("""
     SELECT count(*)
       FROM (SELECT FROM task_instance
@@ -60,6 +79,13 @@ def lock_between(
     asked = {"dag_id": dag_id, "first": first, "end": end}
     conn.execute(LOCK_BACKFILLS, asked)
     return [locked(row) for row in conn.execute(LOCK_RUNS, {**asked, "limit": limit})]
+
+
+def lock_named(conn: Connection, dag_id: str, run_ids: Sequence[str]) -> list[LockedRun]:
+    """Lock the runs of the DAG with these names, with their backfills, the oldest one first."""
+    asked = {"dag_id": dag_id, "run_ids": list(run_ids)}
+    conn.execute(LOCK_NAMED_BACKFILLS, asked)
+    return [locked(row) for row in conn.execute(LOCK_NAMED, asked)]
 
 
 def count_instances(

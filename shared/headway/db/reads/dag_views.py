@@ -30,6 +30,12 @@ IN_FORCE = text("""
      WHERE dag.dag_id = :dag_id
 """)
 
+KEY_IN_FORCE = text("""
+    SELECT version.id, version.fingerprint
+      FROM dag
+      JOIN dag_version AS version ON version.id = dag.version_id
+     WHERE dag.dag_id = :dag_id
+""")
 
 EXTENT = text("""
     SELECT (SELECT count(*) FROM dag_run WHERE dag_id = :dag_id) AS runs,
@@ -106,6 +112,12 @@ def in_force(conn: Connection, dag_id: str) -> VersionInForce | None:
     if row is None:
         return None
     return VersionInForce(row.id, row.number, bytes(row.serialized), row.active, row.paused)
+
+
+def key_in_force(conn: Connection, dag_id: str) -> tuple[int, str] | None:
+    """Return the id and the fingerprint of the version in force; None when there is none."""
+    row = conn.execute(KEY_IN_FORCE, {"dag_id": dag_id}).one_or_none()
+    return None if row is None else (row.id, row.fingerprint)
 
 
 def extent(conn: Connection, dag_id: str) -> DagExtent:

@@ -221,7 +221,7 @@ def test_pages_have_the_policy_and_no_text_of_others_as_markup(
     assert "<img" not in answer.text
     assert "script-src 'self'" in answer.headers["content-security-policy"]
     assert "unsafe" not in answer.headers["content-security-policy"]
-    assert answer.headers["vary"] == "Cookie"
+    assert answer.headers["vary"] == "Cookie, Accept-Encoding"
 
 
 def test_a_page_that_is_the_same_is_not_sent_again(run: int, viewer: TestClient) -> None:

@@ -89,4 +89,4 @@ def test_a_form_that_is_too_large_signs_nobody_in(api: Api, browser: TestClient)
     given = {"name": "vera", "password": PASSWORD, "filler": "x" * 100_000}
     answer = browser.post("/sign-in", data=given, headers=SAME_SITE)
 
-    assert answer.status_code == 401
+    assert answer.status_code == 422

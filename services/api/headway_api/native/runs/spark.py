@@ -52,11 +52,12 @@ def show_run_spark(dag_id: str, run_id: str, caller: AnyCaller) -> RunSpark:
         run_of(conn, dag_id, run_id)
         return task_views.spark_attempts(conn, dag_id, run_id)
 
-    attempts = [_view(attempt) for attempt in caller.read(read)]
+    attempts = [spark_attempt(attempt) for attempt in caller.read(read)]
     return RunSpark(dag_id=dag_id, run_id=run_id, attempts=attempts)
 
 
-def _view(attempt: AttemptView) -> SparkAttempt:
+def spark_attempt(attempt: AttemptView) -> SparkAttempt:
+    """Return what is known of an attempt's work in Spark."""
     return SparkAttempt(
         task_id=attempt.task_id,
         map_index=attempt.map_index,

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from headway.actions.dags import summaries
 from headway.actions.dags.history import check_known
 from headway.db.reads import dag_views
 from headway.db.reads.pages import file_pages
@@ -16,7 +17,8 @@ from headway.domain.accounts import Permission
 from headway.domain.states import RunState, RunType
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.native.dags.grid import read_grid
-from headway_api.pages.dags.grid_svg import drawn
+from headway_api.pages.dags.grid_panel import ChosenCell, GridPanel, grid_panel
+from headway_api.pages.dags.grid_svg import DrawnGrid, drawn
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
@@ -35,6 +37,16 @@ class GridQuery(BaseModel):
     type: RunType | str = ""
     task: str = ""
     cursor: str | None = None
+    first: int = Field(0, ge=0)
+    at_run: str = ""
+    at_task: str = ""
+    to_run: str = ""
+    to_task: str = ""
+
+    def corners(self) -> tuple[ChosenCell, ChosenCell]:
+        """Return the cell that is chosen, and the one up to which all are."""
+        first = ChosenCell(self.at_run, self.at_task)
+        return first, ChosenCell(self.to_run or self.at_run, self.to_task or self.at_task)
 
     def filter(self, dag_id: str) -> RunFilter:
         """Return the runs that are wanted; a state or type that there is none of is any."""
@@ -52,7 +64,20 @@ def show_dag(
 ) -> Response:
     """Show the grid of a DAG."""
     context = caller.read(lambda conn: _context(caller, conn, dag_id, query))
-    return page(request, "dag.html", caller, context)
+    return page(
+        request, "dag.html", caller, {**context, "panel": _panel(request, caller, query, context)}
+    )
+
+
+def _panel(
+    request: Request, caller: Caller, query: GridQuery, context: dict[str, Any]
+) -> GridPanel | None:
+    if not query.at_run or not query.at_task:
+        return None
+    grid: DrawnGrid = context["grid"]
+    runs = [column.run.run_id for column in grid.columns]
+    closed = str(request.url.remove_query_params(["at_run", "at_task", "to_run", "to_task"]))
+    return grid_panel(caller, context["dag"].dag_id, query.corners(), runs, grid.tasks, closed)
 
 
 def _context(caller: Caller, conn: Connection, dag_id: str, query: GridQuery) -> dict[str, Any]:
@@ -62,9 +87,17 @@ def _context(caller: Caller, conn: Connection, dag_id: str, query: GridQuery) ->
     header, cells = read_grid(conn, caller, place, query.filter(dag_id))
     return {
         "dag": dag_views.dag(conn, dag_id),
+        "summary": summaries.in_force(conn, dag_id),
         "problems": file_pages.errors(conn, caller.page(1), FileFilter(dag_id=dag_id)).rows,
-        "grid": drawn(header, cells, query.task),
+        "grid": drawn(header, cells, query.task, query.first),
         "header": header,
+        "cells": addresses.cells(
+            dag_id,
+            limit=query.runs,
+            cursor=query.cursor or None,
+            state=query.state or None,
+            run_type=query.type or None,
+        ),
         "query": query,
         "sizes": COLUMNS,
         "states": [str(state) for state in RunState],

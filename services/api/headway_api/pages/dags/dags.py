@@ -1,5 +1,6 @@
 """The list of DAGs, with their latest runs as bars."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -8,15 +9,17 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from headway.actions.dags.summaries import summaries
 from headway.db.reads.charts import recent_runs
 from headway.db.reads.charts.recent_runs import RecentRun
 from headway.db.reads.pages import dag_pages, paging
 from headway.db.reads.pages.dag_pages import DagFilter, DagOrder, ListedDagRow
-from headway.db.reads.pages.paging import ListPage
+from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.states import RunState
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.dags.run_bars import RunBars, bars
 from headway_api.pages.frame import addresses
+from headway_api.pages.frame.exports import ExportFormat, exported
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 
@@ -47,9 +50,10 @@ class DagsQuery(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DagsPage:
-    """A page of DAGs, the bars of their latest runs by DAG, and all tags."""
+    """A page of DAGs with their schedules in words, the bars of their latest runs, and all tags."""
 
     page: ListPage[ListedDagRow]
+    schedules: dict[str, str]
     bars: dict[str, RunBars]
     tags: list[str]
 
@@ -72,4 +76,27 @@ def _list(caller: Caller, conn: Connection, query: DagsQuery) -> DagsPage:
         conn, [row.dag.dag_id for row in rows.rows], _RUNS
     )
     tags = dag_pages.tags(conn, caller.page(paging.MOST_ROWS)).rows
-    return DagsPage(rows, {dag_id: bars(runs) for dag_id, runs in latest.items()}, list(tags))
+    return DagsPage(
+        rows,
+        _schedules(conn, rows.rows),
+        {dag_id: bars(runs) for dag_id, runs in latest.items()},
+        list(tags),
+    )
+
+
+def _schedules(conn: Connection, rows: Sequence[ListedDagRow]) -> dict[str, str]:
+    keys = {row.version_id: row.fingerprint for row in rows if row.version_id and row.fingerprint}
+    known = summaries(conn, keys)
+    return {row.dag.dag_id: known[row.version_id].schedule for row in rows if row.version_id}
+
+
+@router.get(addresses.DAGS + ".{form}")
+def export_dags(
+    request: Request, caller: AnyCaller, form: ExportFormat, query: Annotated[DagsQuery, Query()]
+) -> Response:
+    """Send the DAGs that the page lists."""
+
+    def read(conn: Connection, asked: Asked) -> ListPage[ListedDagRow]:
+        return dag_pages.page(conn, asked, query.filter(), DagOrder.ID)
+
+    return exported(request, caller, form, ListedDagRow, read)

@@ -9,6 +9,9 @@ from headway_api.native.dags.grid import GridColumn, GridHeader
 CELL: Final = 16
 """Pixels from one cell to the next, both ways."""
 
+ROWS: Final = 50
+"""Rows that a page has: a script draws those that are scrolled to."""
+
 _GAP: Final = 2
 _BAR: Final = 40
 _LEAST: Final = 3
@@ -52,24 +55,40 @@ class DrawnColumn:
 
 @dataclass(frozen=True, slots=True)
 class DrawnGrid:
-    """A grid with the oldest run on the left; lengths are in pixels."""
+    """A grid with the oldest run on the left; lengths are in pixels.
+
+    `tasks` are all that match, `rows` those of them that are drawn, from the one at `first` on.
+    """
 
     columns: Sequence[DrawnColumn]
     rows: Sequence[DrawnRow]
+    tasks: Sequence[str]
+    first: int
     width: int
     cell: int = CELL
     bar: int = _BAR
 
+    @property
+    def end(self) -> int:
+        """The place of the first task that is not drawn any more."""
+        return self.first + len(self.rows)
 
-def drawn(header: GridHeader, cells: bytes, task_part: str = "") -> DrawnGrid:
-    """Return the rows whose task has that part in its name, and all columns."""
+
+def drawn(header: GridHeader, cells: bytes, task_part: str = "", first: int = 0) -> DrawnGrid:
+    """Return all columns, and rows of tasks that have that part in their names.
+
+    The rows are ROWS at most, from the one at `first` on.
+    """
     count, number = len(header.rows), len(header.columns)
+    matching = [
+        nth for nth, task in enumerate(header.rows) if task_part.lower() in task.task_id.lower()
+    ]
     rows = [
         _row(header, nth, [cells[column * count + nth] for column in reversed(range(number))])
-        for nth in range(count)
-        if task_part.lower() in header.rows[nth].task_id.lower()
+        for nth in matching[first : first + ROWS]
     ]
-    return DrawnGrid(_columns(header.columns), rows, number * CELL)
+    tasks = [header.rows[nth].task_id for nth in matching]
+    return DrawnGrid(_columns(header.columns), rows, tasks, first, number * CELL)
 
 
 def _row(header: GridHeader, nth: int, bytes_: Sequence[int]) -> DrawnRow:

@@ -1,7 +1,10 @@
 """Where the pages are: every link of a template is made here."""
 
-from collections.abc import Mapping
-from urllib.parse import quote, urlencode
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qsl, quote, urlencode
+
+_OF_PAGE = {"cursor", "tz"}
+"""Parameters that say how a list is shown, not what is in it."""
 
 HOME = "/"
 DAGS = "/dags"
@@ -10,11 +13,14 @@ JOURNAL = "/journal"
 PROCESSES = "/processes"
 POOLS = "/pools"
 BACKFILLS = "/backfills"
+NEW_BACKFILL = "/backfills/new"
 DEADLINES = "/deadlines"
 MESSAGES = "/messages"
 COST = "/cost"
 TOKENS = "/tokens"
 ACCOUNTS = "/accounts"
+CONNECTIONS = "/connections"
+VARIABLES = "/variables"
 SIGN_IN = "/sign-in"
 SIGN_OUT = "/sign-out"
 
@@ -44,6 +50,22 @@ def log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int) ->
 def account(name: str, kind: str) -> str:
     """Return the page of a change of an account."""
     return f"{ACCOUNTS}/{_part(name)}/{kind}"
+
+
+def secret(kind: str, name: str, change: str, dag_id: str | None = None) -> str:
+    """Return the page of a change of a connection or a variable, or of a grant to a DAG."""
+    return f"/{kind}s/{_part(name)}/{change}{_query({'dag': dag_id})}"
+
+
+def process_drain(number: int) -> str:
+    """Return the page that has a worker drain."""
+    return f"{PROCESSES}/{number}/drain"
+
+
+def spark(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int) -> str:
+    """Return the page of what an attempt does in Spark."""
+    place = task(dag_id, run_id, task_id)
+    return f"{place}/attempts/{attempt}/spark{_query({'map_index': map_index})}"
 
 
 def cost(**query: object) -> str:
@@ -121,6 +143,11 @@ def backfill(number: int) -> str:
     return f"{BACKFILLS}/{number}"
 
 
+def new_backfill(dag_id: str) -> str:
+    """Return the page of a new backfill of a DAG."""
+    return f"{NEW_BACKFILL}{_query({'dag': dag_id})}"
+
+
 def backfill_change(number: int, kind: str) -> str:
     """Return the page that pauses, resumes or cancels a backfill."""
     return f"{backfill(number)}/{kind}"
@@ -129,6 +156,16 @@ def backfill_change(number: int, kind: str) -> str:
 def dag_change(dag_id: str, kind: str) -> str:
     """Return the page that pauses, unpauses or triggers a DAG."""
     return f"{dag(dag_id)}/{kind}"
+
+
+def cells(dag_id: str, **query: object) -> str:
+    """Return where the cells of a grid are, in binary form."""
+    return f"/headway/v1/dags/{_part(dag_id)}/grid{_query(query)}"
+
+
+def cells_change(dag_id: str, kind: str, run_ids: Sequence[str], task_ids: Sequence[str]) -> str:
+    """Return the page of a change of these tasks in these runs."""
+    return f"{dag(dag_id)}/cells/{kind}{_query({'run': list(run_ids), 'task': list(task_ids)})}"
 
 
 def run_change(
@@ -143,6 +180,12 @@ def run_change(
     """Return the page that clears, marks or cancels a run, or a task of it."""
     query = {"task": task_id, "map_index": map_index, "failed": failed or None}
     return f"{run(dag_id, run_id)}/{kind}{_query(query)}"
+
+
+def export(path: str, query: str, form: str) -> str:
+    """Return where what a page lists is as CSV or JSON: all of it, not the page that is shown."""
+    kept = [pair for pair in parse_qsl(query) if pair[0] not in _OF_PAGE]
+    return f"{path}.{form}{_query(dict(kept))}"
 
 
 def _part(name: str) -> str:

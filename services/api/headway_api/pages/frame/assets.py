@@ -8,11 +8,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from headway.domain.errors import NotFoundError
 from headway_api.http.caching import IMMUTABLE
+from headway_api.http.compressing import compressed
 
 PREFIX: Final = "/static"
 _FOLDER: Final = Path(__file__).parent.parent / "static"
@@ -51,10 +52,13 @@ router = APIRouter()
 
 
 @router.get(PREFIX + "/{digest}/{path:path}", include_in_schema=False)
-async def show_asset(digest: str, path: str) -> Response:  # async, so that it needs no thread
+async def show_asset(  # async, so that it needs no thread
+    request: Request, digest: str, path: str
+) -> Response:
     """Return a file; one of another version is not here."""
     content = ASSETS.files.get(path)
     if content is None or digest != ASSETS.digest:
         raise NotFoundError("This file belongs to another version of Headway. Load the page again.")
     media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    return Response(content, media_type=media_type, headers={"Cache-Control": IMMUTABLE})
+    headers = {"Cache-Control": IMMUTABLE}
+    return Response(compressed(request, content, headers), headers=headers, media_type=media_type)

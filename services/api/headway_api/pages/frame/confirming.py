@@ -22,7 +22,8 @@ _DIGEST_BYTES: Final = 8
 class PageChange:
     """A change: what to call it, and `work`, which does it and returns what it did in a sentence.
 
-    `subject` is the page that it is about.  `fields` are sent along with the form.
+    `subject` is the page that it is about, and `result`, if there is one, returns the page of what
+    was made.  `fields` are sent along with the form.
     """
 
     title: str
@@ -30,6 +31,7 @@ class PageChange:
     subject: str
     work: Callable[[Connection], str]
     fields: Mapping[str, str] = field(default_factory=dict)
+    result: Callable[[], str] | None = None
 
 
 def rehearsed(request: Request, caller: Caller, change: PageChange) -> Response:
@@ -46,7 +48,8 @@ def carried_out(
     """Do it, and tell what it did, and whether that is what the preview said."""
     said = caller.change(change.work)
     differs = PREVIEW in given and given[PREVIEW] != _digest(said)
-    context = {"change": change, "said": said, "differs": differs}
+    onward = change.subject if change.result is None else change.result()
+    context = {"change": change, "said": said, "differs": differs, "onward": onward}
     return page(request, "changed.html", caller, context)
 
 

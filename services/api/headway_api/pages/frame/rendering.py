@@ -14,8 +14,10 @@ from headway.domain.sizes import in_bytes
 from headway.runtime.logs.escaping import visible
 from headway_api.auth.caller import Caller
 from headway_api.http.caching import REVALIDATED, is_known, not_modified, of_body
+from headway_api.http.compressing import compressed
 from headway_api.pages.frame import addresses, durations, moments, states_shown
 from headway_api.pages.frame.assets import ASSETS
+from headway_api.pages.frame.wording import coded
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -43,7 +45,7 @@ def page(
         headers["ETag"] = of_body(body, strong=False)
         if is_known(request, headers["ETag"]):
             return not_modified(headers)
-    return HTMLResponse(body, status, headers)
+    return HTMLResponse(compressed(request, body, headers), status, headers)
 
 
 def part(template: str, context: Mapping[str, Any]) -> str:
@@ -72,10 +74,11 @@ def _environment() -> Environment:
         "duration": durations.in_words,
         "size": in_bytes,
         "visible": visible,
+        "coded": coded,
     }
     return environment
 
 
-def _may_operate(caller: Caller, bundle: str) -> bool:
-    """Tell whether the account may change runs and DAGs of a bundle."""
+def _may_operate(caller: Caller, bundle: str | None) -> bool:
+    """Tell whether the account may change runs and DAGs of a bundle, or of some for None."""
     return may(caller.account, Permission.OPERATE, bundle)

@@ -15,12 +15,14 @@ from headway.actions.backfills.control import (
 )
 from headway.db.reads import backfill_views
 from headway.db.reads.pages import backfill_pages
+from headway.db.reads.pages.backfill_pages import ListedBackfill
 from headway.db.reads.pages.paging import MOST_ROWS
 from headway.domain.accounts import Permission
 from headway.domain.errors import NotFoundError
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.confirming import PageChange, carried_out, rehearsed
+from headway_api.pages.frame.exports import ExportFormat, exported
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import Form, page_router
 
@@ -46,6 +48,13 @@ def show_backfills(request: Request, caller: AnyCaller, cursor: str | None = Non
     asked = caller.page(_PAGE, cursor, descending=True)
     found = caller.read(lambda conn: backfill_pages.page(conn, asked))
     return page(request, "backfills.html", caller, {"found": found})
+
+
+@router.get(addresses.BACKFILLS + ".{form}")
+def export_backfills(request: Request, caller: AnyCaller, form: ExportFormat) -> Response:
+    """Send the backfills that the page lists."""
+    read = backfill_pages.page
+    return exported(request, caller, form, ListedBackfill, read, descending=True)
 
 
 @router.get(_ONE)

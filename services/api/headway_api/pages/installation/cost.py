@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from headway.db.core.server import now
 from headway.db.reads import spark_views
-from headway.db.reads.pages.paging import MOST_ROWS, ListPage, TimeRange
+from headway.db.reads.pages.paging import MOST_ROWS, Asked, ListPage, TimeRange
 from headway.db.reads.spark_views import SparkCost
 from headway.domain.accounts import Permission
 from headway.domain.errors import RequestError
@@ -19,6 +19,7 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.native.access import check_named_run
 from headway_api.native.installation.spark_cost import within
 from headway_api.pages.frame import addresses
+from headway_api.pages.frame.exports import ExportFormat, exported
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 
@@ -46,21 +47,37 @@ def show_cost(
 ) -> Response:
     """Show the sums of each DAG, or of each run of one DAG, the largest first."""
     caller.require(Permission.READ)
-    span, found = caller.read(lambda conn: _costs(caller, conn, query))
+    span, asked = _span(caller, query), caller.page(MOST_ROWS)
+    found = caller.read(lambda conn: _costs(caller, conn, query, span, asked))
     rows = sorted(found.rows, key=lambda cost: -(cost.executor_run_ms or 0))
     most = max((cost.executor_run_ms or 0 for cost in rows), default=0)
     context = {"rows": rows, "most": most, "span": span, "query": query, "skewed": SKEWED}
     return page(request, "cost.html", caller, {**context, "more": found.following is not None})
 
 
+@router.get(addresses.COST + ".{form}")
+def export_cost(
+    request: Request, caller: AnyCaller, form: ExportFormat, query: Annotated[CostQuery, Query()]
+) -> Response:
+    """Send the sums that the page lists, by name."""
+    span = _span(caller, query)
+
+    def read(conn: Connection, asked: Asked) -> ListPage[SparkCost]:
+        return _costs(caller, conn, query, span, asked)
+
+    return exported(request, caller, form, SparkCost, read)
+
+
+def _span(caller: Caller, query: CostQuery) -> TimeRange:
+    return caller.read(lambda conn: within(query.ended(), now(conn)))
+
+
 def _costs(
-    caller: Caller, conn: Connection, query: CostQuery
-) -> tuple[TimeRange, ListPage[SparkCost]]:
+    caller: Caller, conn: Connection, query: CostQuery, span: TimeRange, asked: Asked
+) -> ListPage[SparkCost]:
     dag_id = query.dag or None
     check_named_run(caller, conn, dag_id, None)
-    span = within(query.ended(), now(conn))
-    asked = caller.page(MOST_ROWS)
-    return span, spark_views.page(conn, asked, dag_id, None, by_run=dag_id is not None, ended=span)
+    return spark_views.page(conn, asked, dag_id, None, by_run=dag_id is not None, ended=span)
 
 
 def _midnight(day: date) -> datetime:

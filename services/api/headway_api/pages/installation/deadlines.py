@@ -9,12 +9,13 @@ from starlette.responses import Response
 
 from headway.db.reads import deadline_views
 from headway.db.reads.deadline_views import DeadlineView
-from headway.db.reads.pages.paging import ListPage
+from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.accounts import Permission
 from headway.domain.states import DeadlineState
 from headway_api.auth.caller import AnyCaller
 from headway_api.native.access import check_named_run
 from headway_api.pages.frame import addresses
+from headway_api.pages.frame.exports import ExportFormat, exported
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 
@@ -46,3 +47,19 @@ def show_deadlines(
     states = [str(state) for state in DeadlineState]
     context = {"found": caller.read(read), "query": query, "states": states}
     return page(request, "deadlines.html", caller, context)
+
+
+@router.get(addresses.DEADLINES + ".{form}")
+def export_deadlines(
+    request: Request,
+    caller: AnyCaller,
+    form: ExportFormat,
+    query: Annotated[DeadlinesQuery, Query()],
+) -> Response:
+    """Send the deadlines that the page lists."""
+
+    def read(conn: Connection, asked: Asked) -> ListPage[DeadlineView]:
+        check_named_run(caller, conn, query.dag or None, None)
+        return deadline_views.page(conn, asked, query.dag or None, None, query.state or None)
+
+    return exported(request, caller, form, DeadlineView, read)

@@ -13,11 +13,13 @@ from headway.actions.installation import processes
 from headway.db.core.server import now
 from headway.db.reads import pool_views
 from headway.db.reads.dag_file_views import ImportProblem
-from headway.db.reads.pages import file_pages, run_pages
+from headway.db.reads.pages import backfill_pages, file_pages, run_pages, task_pages
+from headway.db.reads.pages.backfill_pages import ListedBackfill
 from headway.db.reads.pages.paging import ListPage, TimeRange
 from headway.db.reads.pages.run_pages import ListedRun, RunFilter, RunOrder
+from headway.db.reads.pages.task_pages import ListedTask, TaskFilter
 from headway.db.reads.pool_views import PoolView
-from headway.domain.states import UNFINISHED_RUN, RunState
+from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 from headway.runtime.settings.configuration import read as read_settings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.caller import AnyCaller, Caller
@@ -30,17 +32,27 @@ router = page_router()
 _SHOWN: Final = 10
 """Rows of each list: who wants more follows its link."""
 
+_BACKFILLS: Final = 20
+"""Backfills, the latest ones, among which those are looked for that are paused."""
+
+_WAITING: Final = TaskFilter(states=[TaskState.SCHEDULED])
 _LATELY: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What the home page shows; `dead` and `pools` are None for who sees some bundles alone."""
+    """What the home page shows; `dead` and `pools` are None for who sees some bundles alone.
+
+    `paused` are backfills that somebody has paused, `waiting` the tasks that were created first of
+    those that wait for a slot, or for another limit.
+    """
 
     failed: ListPage[ListedRun]
     problems: Sequence[ImportProblem]
     dead: Sequence[str] | None
+    paused: Sequence[ListedBackfill]
     unfinished: ListPage[ListedRun]
+    waiting: ListPage[ListedTask]
     pools: Sequence[PoolView] | None
 
 
@@ -60,9 +72,16 @@ def _home(caller: Caller, conn: Connection) -> Home:
         failed=run_pages.page(conn, asked, failed, RunOrder.ENDED),
         problems=file_pages.errors(conn, caller.page(_SHOWN)).rows,
         dead=_dead(conn) if whole else None,
+        paused=_paused(caller, conn),
         unfinished=run_pages.page(conn, asked, unfinished),
+        waiting=task_pages.page(conn, caller.page(_SHOWN), _WAITING),
         pools=pool_views.pools(conn) if whole else None,
     )
+
+
+def _paused(caller: Caller, conn: Connection) -> list[ListedBackfill]:
+    latest = backfill_pages.page(conn, caller.page(_BACKFILLS, descending=True)).rows
+    return [it for it in latest if it.backfill.paused and not it.backfill.finished]
 
 
 def _dead(conn: Connection) -> list[str]:

@@ -4,13 +4,16 @@ from typing import Annotated, Final
 
 from fastapi import Query, Request
 from pydantic import BaseModel
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from headway.db.reads.pages import event_pages, paging
-from headway.db.reads.pages.event_pages import EventFilter
+from headway.db.reads.pages.event_pages import EventFilter, ListedEvent
+from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
 from headway_api.pages.frame import addresses
+from headway_api.pages.frame.exports import ExportFormat, exported
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 
@@ -47,3 +50,15 @@ def show_journal(
     asked = caller.page(_PAGE, query.cursor or None, descending=True)
     found = caller.read(lambda conn: event_pages.page(conn, asked, query.filter()))
     return page(request, "journal.html", caller, {"found": found, "query": query})
+
+
+@router.get(addresses.JOURNAL + ".{form}")
+def export_journal(
+    request: Request, caller: AnyCaller, form: ExportFormat, query: Annotated[JournalQuery, Query()]
+) -> Response:
+    """Send the entries that the page lists."""
+
+    def read(conn: Connection, asked: Asked) -> ListPage[ListedEvent]:
+        return event_pages.page(conn, asked, query.filter())
+
+    return exported(request, caller, form, ListedEvent, read, descending=True)

@@ -1,25 +1,28 @@
 """The page of a DAG run; of a failed one, the end of its first failed task's log comes first."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Request
+from fastapi import Query, Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from headway.actions.dags import summaries
 from headway.db.reads import task_views
 from headway.db.reads.charts import run_times
+from headway.db.reads.pages import run_pages
 from headway.db.reads.pages.paging import MOST_ROWS
-from headway.db.reads.pages.run_pages import ListedRun
+from headway.db.reads.pages.run_pages import ListedRun, RunFilter
 from headway.db.reads.task_views import AttemptView, TaskHistory
 from headway.decide.charts.critical_path import PieceKind
 from headway.domain.accounts import Permission
-from headway.domain.states import TaskState
+from headway.domain.states import RunState, TaskState
 from headway_api.airflow.named import run_named
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.native.runs.charts import RunCriticalPath, read_critical_path
+from headway_api.native.runs.spark import SparkAttempt, spark_attempt
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.durations import in_words
 from headway_api.pages.frame.rendering import page
@@ -29,6 +32,23 @@ from headway_api.pages.runs.gantt_svg import DrawnGantt, drawn
 
 router = page_router()
 
+_TASKS: Final = 200
+"""Tasks that the page of a large run shows."""
+
+_URGENCY: Final = {
+    state: nth
+    for nth, state in enumerate(
+        (
+            TaskState.FAILED,
+            TaskState.RUNNING,
+            TaskState.RESTARTING,
+            TaskState.UP_FOR_RETRY,
+            TaskState.QUEUED,
+            TaskState.SCHEDULED,
+            TaskState.UPSTREAM_FAILED,
+        )
+    )
+}
 _NOTABLE: Final = 0.05
 _SPENT: Final = {
     PieceKind.SCHEDULING: "waiting for slots and limits",
@@ -40,43 +60,95 @@ _SPENT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """What the page of a run shows.
+    """What the page of a run shows: of a large run the tasks that matter most, of `total`.
 
     `first_failed` is the task that failed first, if any has.  `gantt` is None before the run has
-    begun; `length` says what the time of its critical path was spent with.
+    begun; `length` says what the time of its critical path was spent with.  `spark` has what the
+    last attempts of tasks do in Spark, by task and map index; `zone` is the DAG's time zone.
+    `good_version` is the version of the latest run that succeeded, of a run that has failed.
     """
 
     listed: ListedRun
     seconds: float | None
     tasks: Sequence[TaskHistory]
+    total: int
     counts: dict[str, int]
     first_failed: TaskHistory | None
     gantt: DrawnGantt | None
     length: str
+    spark: Mapping[tuple[str, int], SparkAttempt]
+    zone: str
+    good_version: int | None
 
 
 @router.get(addresses.DAGS + "/{dag_id}/runs/{run_id}")
-def show_run(request: Request, caller: AnyCaller, dag_id: str, run_id: str) -> Response:
-    """Show a DAG run."""
-    found = caller.read(lambda conn: _run(caller, conn, dag_id, run_id))
+def show_run(
+    request: Request,
+    caller: AnyCaller,
+    dag_id: str,
+    run_id: str,
+    whole: Annotated[bool, Query(alias="all")] = False,
+) -> Response:
+    """Show a DAG run; of a large one all tasks only if that is asked for."""
+    most = MOST_ROWS if whole else _TASKS
+    found = caller.read(lambda conn: _run(caller, conn, (dag_id, run_id), most))
     context: dict[str, Any] = {"found": found, "log": _log(caller, found.first_failed)}
     return page(request, "run.html", caller, context)
 
 
-def _run(caller: Caller, conn: Connection, dag_id: str, run_id: str) -> RunPage:
+def _run(caller: Caller, conn: Connection, where: tuple[str, str], most: int) -> RunPage:
+    dag_id, run_id = where
     listed = run_named(caller, conn, dag_id, run_id, Permission.READ)
     histories = task_views.histories(conn, dag_id, run_id)
     counts = Counter(str(it.task.state) for it in histories)
+    shown = _first(histories, most)
     start, end = listed.run.started_at, listed.run.ended_at
     gantt, length, seconds = None, "", None
     if start is not None:
         path = read_critical_path(caller, conn, dag_id, run_id)
         bars = run_times.gantt(conn, caller.page(MOST_ROWS), dag_id, run_id).rows
-        gantt, length = drawn(bars, path.pieces, start, end or path.at), _length(path)
+        names = {(it.task.task_id, it.task.map_index) for it in shown}
+        chosen = [bar for bar in bars if (bar.task_id, bar.map_index) in names]
+        gantt, length = drawn(chosen, path.pieces, start, end or path.at), _length(path)
         seconds = ((end or path.at) - start).total_seconds()
     failed = _first_failed(histories)
     counted = dict(counts.most_common())
-    return RunPage(listed, seconds, histories, counted, failed, gantt, length)
+    spark, zone = _spark(shown), summaries.in_force(conn, dag_id).timezone
+    good = _good_version(caller, conn, dag_id) if failed is not None else None
+    return RunPage(
+        listed,
+        seconds,
+        shown,
+        len(histories),
+        counted,
+        failed,
+        gantt,
+        length,
+        spark,
+        zone,
+        good,
+    )
+
+
+def _first(histories: Sequence[TaskHistory], most: int) -> Sequence[TaskHistory]:
+    """Return all tasks in their order; of too many those that need a look first."""
+    if len(histories) <= most:
+        return histories
+    return sorted(histories, key=lambda it: _URGENCY.get(it.task.state, len(_URGENCY)))[:most]
+
+
+def _good_version(caller: Caller, conn: Connection, dag_id: str) -> int | None:
+    succeeded = RunFilter(dag_id=dag_id, states=[RunState.SUCCESS])
+    latest = run_pages.page(conn, caller.page(1, descending=True), succeeded).rows
+    return latest[0].run.version if latest else None
+
+
+def _spark(histories: Sequence[TaskHistory]) -> dict[tuple[str, int], SparkAttempt]:
+    return {
+        (it.task.task_id, it.task.map_index): spark_attempt(it.last)
+        for it in histories
+        if it.last is not None and it.last.handle is not None
+    }
 
 
 def _length(path: RunCriticalPath) -> str:

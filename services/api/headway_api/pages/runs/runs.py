@@ -4,14 +4,17 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Query, Request
 from pydantic import BaseModel
+from sqlalchemy import Connection
 from starlette.responses import Response
 
 from headway.db.reads.pages import paging, run_pages
-from headway.db.reads.pages.run_pages import RunFilter
+from headway.db.reads.pages.paging import Asked, ListPage
+from headway.db.reads.pages.run_pages import ListedRun, RunFilter
 from headway.domain.accounts import Permission
 from headway.domain.states import RunState, RunType
 from headway_api.auth.caller import AnyCaller
 from headway_api.pages.frame import addresses
+from headway_api.pages.frame.exports import ExportFormat, exported
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 
@@ -52,3 +55,15 @@ def show_runs(
         "types": [str(kind) for kind in RunType],
     }
     return page(request, "runs.html", caller, context)
+
+
+@router.get(addresses.RUNS + ".{form}")
+def export_runs(
+    request: Request, caller: AnyCaller, form: ExportFormat, query: Annotated[RunsQuery, Query()]
+) -> Response:
+    """Send the runs that the page lists."""
+
+    def read(conn: Connection, asked: Asked) -> ListPage[ListedRun]:
+        return run_pages.page(conn, asked, query.filter())
+
+    return exported(request, caller, form, ListedRun, read, descending=True)

@@ -1,12 +1,13 @@
 """The page of a task instance: why it does not run, and all its attempts."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from fastapi import Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from headway.actions.dags import summaries
 from headway.db.reads import task_views
 from headway.db.reads.task_views import TaskHistory
 from headway.domain.accounts import Permission
@@ -27,11 +28,25 @@ _PATH = addresses.DAGS + "/{dag_id}/runs/{run_id}/tasks/{task_id}"
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
-    """What the page of a task instance shows; `why` is None once the instance has ended."""
+    """What is shown of a task instance; `why` is None once the instance has ended.
+
+    `log` is the end of the last attempt's, None before one has started.
+    """
 
     history: TaskHistory
     bundle: str
     why: ExplanationView | None
+    log: LogEnd | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInRun:
+    """A task in a run: all its instances, and what is shown of the one if it is not mapped."""
+
+    instances: Sequence[TaskHistory]
+    bundle: str
+    zone: str
+    one: TaskPage | None
 
 
 @router.get(_PATH)
@@ -39,11 +54,11 @@ def show_task(
     request: Request, caller: AnyCaller, dag_id: str, run_id: str, task_id: str
 ) -> Response:
     """Show a task instance; of a mapped task, the list of its instances."""
-    bundle, found = caller.read(lambda conn: _instances(caller, conn, dag_id, run_id, task_id))
-    if len(found) == 1 and found[0].task.map_index < 0:
-        return _one(request, caller, bundle, found[0])
+    found = task_in_run(caller, dag_id, run_id, task_id)
+    if found.one is not None:
+        return page(request, "task.html", caller, {"found": found.one, "zone": found.zone})
     name = {"dag_id": dag_id, "run_id": run_id, "task_id": task_id}
-    return page(request, "mapped.html", caller, {"found": found, **name})
+    return page(request, "mapped.html", caller, {"found": found.instances, **name})
 
 
 @router.get(_PATH + "/{map_index:int}")
@@ -51,24 +66,31 @@ def show_instance(
     request: Request, caller: AnyCaller, dag_id: str, run_id: str, task_id: str, map_index: int
 ) -> Response:
     """Show an instance of a mapped task."""
-    bundle, found = caller.read(lambda conn: _instances(caller, conn, dag_id, run_id, task_id))
-    wanted = next((it for it in found if it.task.map_index == map_index), None)
+    found = caller.read(lambda conn: _task(caller, conn, dag_id, run_id, task_id))
+    wanted = next((it for it in found.instances if it.task.map_index == map_index), None)
     if wanted is None:
         raise TaskNotFoundError(f"Task {task_id!r} has no instance {map_index} in this run.")
-    return _one(request, caller, bundle, wanted)
+    one = _one(caller, found.bundle, wanted)
+    return page(request, "task.html", caller, {"found": one, "zone": found.zone})
 
 
-def _instances(
-    caller: Caller, conn: Connection, dag_id: str, run_id: str, task_id: str
-) -> tuple[str, list[TaskHistory]]:
+def task_in_run(caller: Caller, dag_id: str, run_id: str, task_id: str) -> TaskInRun:
+    """Return what is shown of a task in a run; TaskNotFoundError if the run has no such task."""
+    found = caller.read(lambda conn: _task(caller, conn, dag_id, run_id, task_id))
+    if len(found.instances) == 1 and found.instances[0].task.map_index < 0:
+        return replace(found, one=_one(caller, found.bundle, found.instances[0]))
+    return found
+
+
+def _task(caller: Caller, conn: Connection, dag_id: str, run_id: str, task_id: str) -> TaskInRun:
     listed = run_named(caller, conn, dag_id, run_id, Permission.READ)
     found = [it for it in task_views.histories(conn, dag_id, run_id) if it.task.task_id == task_id]
     if not found:
         raise TaskNotFoundError(f"Run {run_id!r} has no task {task_id!r}.")
-    return listed.bundle, found
+    return TaskInRun(found, listed.bundle, summaries.in_force(conn, dag_id).timezone, None)
 
 
-def _one(request: Request, caller: Caller, bundle: str, history: TaskHistory) -> Response:
+def _one(caller: Caller, bundle: str, history: TaskHistory) -> TaskPage:
     task, last = history.task, history.last
     why: ExplanationView | None = None
     if task.state not in TERMINAL:
@@ -78,5 +100,4 @@ def _one(request: Request, caller: Caller, bundle: str, history: TaskHistory) ->
     log: LogEnd | None = None
     if last is not None and last.started_at is not None:
         log = end_of_log(caller, task, last.attempt)
-    context: dict[str, Any] = {"found": TaskPage(history, bundle, why), "log": log}
-    return page(request, "task.html", caller, context)
+    return TaskPage(history, bundle, why, log)

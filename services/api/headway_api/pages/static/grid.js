@@ -1,18 +1,80 @@
-// Cells of a grid lead to their task instances: a cell is a place on a row, not an element.
+// Cells of a grid: a cell is a place on a row, not an element.  A click, or the arrows, choose one;
+// with shift a rectangle.  What is chosen is in the address, and the API draws the panel for it.
+import { visit } from "./live.js";
+import { followRows } from "./rows.js";
 
-/** Have cells of the grid on this page, if there is one, answer clicks and say what they are. */
+const followed = new WeakSet();
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** Have cells of the grid on this page, if there is one, answer clicks and keys. */
 export function followGrid() {
-  const runs = [...document.querySelectorAll(".grid .columns a")];
-  for (const row of document.querySelectorAll(".grid .cells:not([data-ready])")) {
-    row.dataset.ready = "";
-    row.addEventListener("click", (event) => {
-      const run = runs[placeOf(row, event, runs.length)];
-      if (run) location.assign(`${run.getAttribute("href")}/tasks/${encodeURIComponent(row.dataset.task)}`);
-    });
-  }
+  const grid = document.querySelector(".grid");
+  if (!grid) return;
+  const body = grid.querySelector("tbody");
+  if (body.dataset.cells) followRows(body, showChosen);
+  if (followed.has(grid)) return;
+  followed.add(grid);
+  grid.addEventListener("click", (event) => {
+    const row = event.target.closest(".cells");
+    if (row) choose(runs()[placeOf(row, event)], row.dataset.task, event.shiftKey);
+  });
+  grid.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target === grid) document.querySelector("#panel h2 a")?.click();
+    if (!STEPS[event.key] || event.target !== grid) return;
+    event.preventDefault();
+    step(...STEPS[event.key], event.shiftKey);
+  });
 }
 
-function placeOf(row, event, number) {
+function runs() {
+  return [...document.querySelectorAll(".grid .columns a")].map((column) => column.dataset.run);
+}
+
+function tasks() {
+  return [...document.querySelectorAll(".grid .cells")].map((row) => row.dataset.task);
+}
+
+/** Outline what is chosen in rows that a script has drawn. */
+function showChosen() {
+  const asked = new URL(location.href).searchParams;
+  const place = (name) => runs().indexOf(asked.get(name) ?? "");
+  const first = place("at_run");
+  if (first < 0) return;
+  const last = Math.max(place("to_run"), first);
+  const row = document.querySelector(`.grid .cells[data-task="${CSS.escape(asked.get("at_task"))}"]`);
+  if (!row || asked.has("to_task")) return;
+  const side = row.clientHeight;
+  const outline = document.createElementNS(row.namespaceURI, "rect");
+  const size = { x: first * side + 1, y: 1, width: (last - first + 1) * side - 2, height: side - 2 };
+  for (const [name, value] of Object.entries(size)) outline.setAttribute(name, value);
+  outline.setAttribute("class", "chosen");
+  row.append(outline);
+}
+
+function placeOf(row, event) {
   const box = row.getBoundingClientRect();
-  return Math.floor(((event.clientX - box.left) / box.width) * number);
+  return Math.floor(((event.clientX - box.left) / box.width) * runs().length);
+}
+
+function choose(run, task, toHere) {
+  if (!run || !task) return;
+  const address = new URL(location.href);
+  const stretches = toHere && address.searchParams.has("at_run");
+  if (!stretches) for (const name of ["to_run", "to_task"]) address.searchParams.delete(name);
+  address.searchParams.set(stretches ? "to_run" : "at_run", run);
+  address.searchParams.set(stretches ? "to_task" : "at_task", task);
+  visit(address);
+}
+
+function step(across, down, toHere) {
+  const asked = new URL(location.href).searchParams;
+  const chosen = (name) => (toHere && asked.get(`to_${name}`)) || asked.get(`at_${name}`);
+  const [columns, rows] = [runs(), tasks()];
+  const column = moved(columns, chosen("run"), across, columns.length - 1);
+  choose(column, moved(rows, chosen("task"), down, 0), toHere);
+}
+
+function moved(names, here, by, first) {
+  const at = names.indexOf(here);
+  return names[at < 0 ? first : Math.min(Math.max(at + by, 0), names.length - 1)];
 }

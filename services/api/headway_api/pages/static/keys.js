@@ -18,7 +18,14 @@ function act(key, last) {
     location.assign(PAGES[key]);
     return true;
   }
-  const actions = { "/": search, "?": help, t: toggleTheme, j: () => move(1), k: () => move(-1) };
+  const actions = {
+    "/": search,
+    "?": help,
+    t: toggleTheme,
+    j: () => move(1),
+    k: () => move(-1),
+    Escape: () => document.querySelector("[data-key=Escape]")?.click(),
+  };
   if (!actions[key]) return false;
   actions[key]();
   return true;

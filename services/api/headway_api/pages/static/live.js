@@ -10,8 +10,18 @@ export function parsed(text) {
   return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
 }
 
+let afterEach = () => undefined;
+
+/** Go to another address of the same page, and put in place what differs. */
+export async function visit(address) {
+  history.pushState(null, "", address);
+  await reload(afterEach);
+}
+
 /** Follow a topic; `afterwards` is called when the page has changed. */
 export function keepLive(topic, afterwards) {
+  afterEach = afterwards;
+  window.addEventListener("popstate", () => reload(afterwards));
   if (!topic) return;
   const shown = document.getElementById("live");
   const load = atMostOnceAtATime(() => reload(afterwards));
@@ -41,9 +51,11 @@ function say(shown, text, stale) {
 }
 
 async function reload(afterwards) {
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  const asked = location.href;
+  const answer = await fetch(asked, { headers: { Accept: "text/html" } });
   if (!answer.ok || answer.redirected) return;
   const page = parsed(await answer.text());
+  if (location.href !== asked) return; // somebody has gone on meanwhile
   const wanted = page.getElementById("content");
   if (wanted) morph(document.getElementById("content"), wanted);
   document.title = page.title;

@@ -1,9 +1,16 @@
 // Make one tree of elements like another one, and leave alone what is the same: the focus, the
 // selection, what is typed and how far a box is scrolled stay.
 
+const kept = new WeakSet();
+
+/** Leave what is in this element to the script that draws it. */
+export function keepOut(element) {
+  kept.add(element);
+}
+
 /** Make `old` like `wanted`. */
 export function morph(old, wanted) {
-  if (old.isEqualNode(wanted)) return;
+  if (kept.has(old) || old.isEqualNode(wanted)) return;
   copyAttributes(old, wanted);
   const before = [...old.childNodes];
   const after = [...wanted.childNodes];

@@ -6,6 +6,7 @@ const KEPT = "headway-tz";
 export function showTimes() {
   const select = document.getElementById("zone");
   if (!select) return;
+  offer(select, document.body.dataset.zone);
   const zone = chosen(select);
   select.value = zone;
   if (!select.dataset.ready) {
@@ -18,6 +19,12 @@ export function showTimes() {
     const shown = format(new Date(element.dateTime));
     if (element.textContent !== shown) element.textContent = shown;
   }
+}
+
+/** Offer the time zone of the DAG that the page is about. */
+function offer(select, zone) {
+  if (!zone || select.querySelector("option[value=dag]")) return;
+  select.append(new Option(`DAG's, ${zone}`, "dag"));
 }
 
 function chosen(select) {

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.compare OLD NAMES ROUNDS`: is this checkout slower than a revision?
+"""`python -m benchmarks.support.compare OLD NAMES ROUNDS`: is this checkout slower than a revision?
 
 Three benchmarks run at the same time and measure in turns: the older revision, this checkout, and
 the older revision once more, which tells the noise.  All run the benchmarks of this checkout.  If

@@ -1,0 +1,105 @@
+"""Delete connections and variables, grant them to DAGs, and take grants back."""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+from fastapi import Path, Query, Request
+from pydantic import BaseModel
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from headway.actions.installation import secrets
+from headway.domain.accounts import Permission
+from headway.domain.errors import RequestError
+from headway.domain.variable import EVERY_DAG, SecretKind
+from headway_api.auth.caller import AnyCaller, Caller
+from headway_api.pages.frame import addresses
+from headway_api.pages.frame.confirming import PageChange, carried_out, rehearsed
+from headway_api.pages.frame.routing import Form, page_router
+
+router = page_router()
+
+
+class SecretChange(StrEnum):
+    """What can be done to one of them."""
+
+    DELETE = "delete"
+    GRANT = "grant"
+    REVOKE = "revoke"
+
+
+class GrantFields(BaseModel):
+    """Which DAG is to be allowed to read, or to be no more; EVERY_DAG stands for all."""
+
+    dag: str = ""
+
+
+_LISTS: Final = {
+    SecretKind.CONNECTION: addresses.CONNECTIONS,
+    SecretKind.VARIABLE: addresses.VARIABLES,
+}
+_CONNECTION: Final = addresses.CONNECTIONS + "/{name}/{change}"
+_VARIABLE: Final = addresses.VARIABLES + "/{name}/{change}"
+_Name = Annotated[str, Path(max_length=250)]
+_Fields = Annotated[GrantFields, Query()]
+
+
+@router.get(_CONNECTION)
+def ask_connection_change(
+    request: Request, caller: AnyCaller, name: _Name, change: SecretChange, fields: _Fields
+) -> Response:
+    """Show what a change of a connection would do."""
+    return rehearsed(request, caller, _change(caller, SecretKind.CONNECTION, name, change, fields))
+
+
+@router.post(_CONNECTION)
+def change_connection(
+    request: Request, caller: AnyCaller, name: _Name, change: SecretChange, form: Form
+) -> Response:
+    """Delete a connection, or change who may read it."""
+    fields = GrantFields(dag=form.get("dag", ""))
+    wanted = _change(caller, SecretKind.CONNECTION, name, change, fields)
+    return carried_out(request, caller, wanted, form)
+
+
+@router.get(_VARIABLE)
+def ask_variable_change(
+    request: Request, caller: AnyCaller, name: _Name, change: SecretChange, fields: _Fields
+) -> Response:
+    """Show what a change of a variable would do."""
+    return rehearsed(request, caller, _change(caller, SecretKind.VARIABLE, name, change, fields))
+
+
+@router.post(_VARIABLE)
+def change_variable(
+    request: Request, caller: AnyCaller, name: _Name, change: SecretChange, form: Form
+) -> Response:
+    """Delete a variable, or change who may read it."""
+    fields = GrantFields(dag=form.get("dag", ""))
+    wanted = _change(caller, SecretKind.VARIABLE, name, change, fields)
+    return carried_out(request, caller, wanted, form)
+
+
+def _change(
+    caller: Caller, kind: SecretKind, name: str, change: SecretChange, fields: GrantFields
+) -> PageChange:
+    caller.require(Permission.ADMINISTER)
+    dag_id = fields.dag.strip()
+    if change is not SecretChange.DELETE and not dag_id:
+        raise RequestError(f"Name the DAG that may read the {kind}, or {EVERY_DAG} for every DAG.")
+    whom = "every DAG" if dag_id == EVERY_DAG else f"DAG {dag_id}"
+
+    def work(conn: Connection) -> str:
+        if change is SecretChange.DELETE:
+            secrets.delete(conn, kind, name, caller.actor)
+            return f"The {kind} {name} is deleted with all grants of it"
+        if change is SecretChange.GRANT:
+            if not secrets.grant(conn, kind, name, [dag_id], caller.actor):
+                return f"The {kind} {name} is granted to {whom} already: nothing is to be changed"
+            return f"Attempts of {whom} that begin from now on may read the {kind} {name}"
+        secrets.revoke(conn, kind, name, [dag_id], caller.actor)
+        return f"Attempts of {whom} that begin from now on may not read the {kind} {name}"
+
+    verb = change.capitalize()
+    title = f"{verb} {kind} {name}" if change is SecretChange.DELETE else f"{verb} {name}: {whom}"
+    return PageChange(title, verb, _LISTS[kind], work, {"dag": dag_id})

@@ -1,0 +1,84 @@
+"""Cells of a grid by mouse and keyboard, rows that are scrolled to, and a rectangle of cells."""
+
+import pytest
+from playwright.sync_api import Locator, Position
+from tests.browser.conftest import Watched
+
+pytestmark = [pytest.mark.browser, pytest.mark.services]
+
+
+def cell(desk: Watched, task: str, nth: int) -> tuple[Locator, Position]:
+    """Return the row of a task, and where its cell of the nth run is."""
+    return desk.page.locator(f".cells[data-task='{task}']"), {"x": 16.0 * nth + 8, "y": 8.0}
+
+
+def test_a_click_opens_a_cell_and_the_address_says_which(desk: Watched) -> None:
+    desk.go("/dags/orders")
+    row, place = cell(desk, "load", 3)
+    row.click(position=place)
+
+    desk.page.locator("#panel").get_by_role("heading", name="load").wait_for()
+    assert "column 'amount' is missing" in desk.page.locator("#panel").inner_text()
+    assert "at_task=load" in desk.page.url
+    desk.page.reload()
+    desk.page.locator("#panel").get_by_role("heading", name="load").wait_for()
+    desk.page.go_back()
+    desk.page.locator("#panel").wait_for(state="detached")
+    assert desk.problems == []
+
+
+def test_arrows_move_and_enter_opens(desk: Watched) -> None:
+    desk.go("/dags/orders")
+    desk.page.get_by_role("region", name="Tasks by runs").focus()
+    desk.page.keyboard.press("ArrowLeft")
+    desk.page.locator("#panel").wait_for()
+    first = desk.page.locator("#panel h2").inner_text()
+    desk.page.keyboard.press("ArrowDown")
+    desk.page.locator("#panel h2", has_not_text=first).wait_for()
+    chosen = desk.page.locator("#panel h2").inner_text()
+    desk.page.keyboard.press("Enter")
+    desk.page.wait_for_url(f"**/tasks/{chosen}")
+
+
+def test_shift_chooses_a_rectangle_which_is_changed_with_one_preview(desk: Watched) -> None:
+    desk.go("/dags/orders")
+    row, place = cell(desk, "extract", 0)
+    row.click(position=place)
+    desk.page.locator("#panel h2", has_text="extract").wait_for()
+    row, place = cell(desk, "extract", 2)
+    row.click(position=place, modifiers=["Shift"])
+
+    desk.page.locator("#panel", has_text="3 cells").wait_for()
+    assert desk.page.locator(".chosen").count() == 3
+    desk.page.locator("#panel").get_by_role("link", name="Mark as failed").click()
+    assert "marked failed in 3 runs" in desk.page.locator(".said").inner_text()
+
+
+def test_rows_come_when_they_are_scrolled_to(desk: Watched) -> None:
+    desk.go("/dags/wide")
+    desk.page.locator(".grid tr.gap").first.wait_for(state="attached")
+    assert desk.page.locator(".cells[data-task='step_129']").count() == 0
+
+    desk.page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+
+    desk.page.locator(".cells[data-task='step_129']").wait_for()
+    assert desk.page.locator(".grid tbody tr").count() < 130
+    row, place = cell(desk, "step_129", 0)
+    assert "success" in str(row.get_attribute("aria-label"))
+    row.click(position=place)
+    desk.page.locator("#panel h2", has_text="step_129").wait_for()
+    assert desk.problems == []
+
+
+def test_rows_of_a_large_grid_are_reached_without_script(desk: Watched) -> None:
+    context = desk.page.context.browser
+    assert context is not None
+    plain = context.new_context(
+        java_script_enabled=False, storage_state=desk.page.context.storage_state()
+    )
+    page = plain.new_page()
+    page.goto(desk.shop.address + "/dags/wide")
+    page.get_by_role("link", name="those after").click()
+    page.get_by_role("link", name="those after").click()
+    assert page.locator(".cells").last.get_attribute("data-task") == "step_129"
+    plain.close()

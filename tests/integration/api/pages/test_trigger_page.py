@@ -1,0 +1,97 @@
+"""Trigger a DAG by its form: fields by the params, then what the run would be, then the run."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from typing import Final
+
+import pytest
+from sqlalchemy import text
+from starlette.testclient import TestClient
+from tests.integration.api.conftest import Api
+from tests.integration.api.pages.conftest import HTML
+
+from headway.domain.accounts import AccountRole
+from headway.domain.arguments import JsonValue
+from headway.testing.data import seed
+
+PARAMS: Final[dict[str, JsonValue]] = {"limit": 10, "fast": False, "city": "Oslo", "tags": ["a"]}
+TYPED = {
+    "param.limit": "10",
+    "param.fast": "true",
+    "param.city": "Bodø",
+    "param.tags": '["a"]',
+    "conf": "",
+}
+
+
+@pytest.fixture
+def operator(api: Api) -> TestClient:
+    """A browser of an operator, beside a DAG with params."""
+    seed.store(api.engine, replace(seed.dag(seed.task("a")), params=PARAMS))
+    client = api.client(api.token("olga", AccountRole.OPERATOR))
+    client.headers.update(HTML)
+    return client
+
+
+def hidden(page: str) -> dict[str, str]:
+    found = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', page)
+    return {name: unescape(value) for name, value in found}
+
+
+def confs(api: Api) -> list[object]:
+    with api.engine.connect() as conn:
+        return [row.conf for row in conn.execute(text("SELECT conf FROM dag_run ORDER BY id"))]
+
+
+def test_fields_have_the_types_and_values_of_the_params(operator: TestClient) -> None:
+    page = operator.get("/dags/etl/trigger").text
+    assert '<input name="param.limit" value="10" type="number"' in page
+    assert '<select name="param.fast"><option>true</option><option selected>false' in page
+    assert '<input name="param.city" value="Oslo"' in page
+    assert '<textarea name="param.tags"' in page
+
+
+def test_a_run_is_shown_first_and_has_what_was_typed(api: Api, operator: TestClient) -> None:
+    shown = operator.post("/dags/etl/trigger", data=TYPED)
+    assert "with city, fast of its own" in shown.text
+    assert confs(api) == []
+
+    done = operator.post("/dags/etl/trigger", data={**hidden(shown.text), "reason": "a test"})
+
+    assert confs(api) == [{"fast": True, "city": "Bodø"}]
+    assert "not what the preview said" not in done.text
+    assert re.search(r'href="/dags/etl/runs/manual__[^"]+">Go on', done.text)
+    assert "a test" in operator.get("/journal?dag=etl").text
+
+
+def test_more_conf_wins_over_fields(api: Api, operator: TestClient) -> None:
+    shown = operator.post("/dags/etl/trigger", data={**TYPED, "conf": '{"city": "Rome", "n": 1}'})
+    operator.post("/dags/etl/trigger", data=hidden(shown.text))
+    assert confs(api) == [{"fast": True, "city": "Rome", "n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"param.limit": "ten"}, "limit is a number"),
+        ({"param.fast": "1"}, "fast is true or false"),
+        ({"param.tags": "["}, "tags is JSON"),
+        ({"conf": "[]"}, "The conf is a JSON object"),
+        ({"date": "soon"}, "is no date"),
+        ({"run_id": "scheduled__x"}, "Only runs of a schedule"),
+    ],
+)
+def test_a_wrong_form_comes_back_as_it_was(
+    api: Api, operator: TestClient, change: dict[str, str], said: str
+) -> None:
+    page = operator.post("/dags/etl/trigger", data={**TYPED, **change}).text
+    assert said in page
+    assert 'value="Bodø"' in page
+    assert confs(api) == []
+
+
+def test_a_viewer_triggers_nothing(api: Api, operator: TestClient, viewer: TestClient) -> None:
+    assert viewer.get("/dags/etl/trigger").status_code == 403
+    assert viewer.post("/dags/etl/trigger", data=TYPED).status_code == 403
+    assert confs(api) == []
