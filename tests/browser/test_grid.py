@@ -32,10 +32,10 @@ def test_arrows_move_and_enter_opens(desk: Watched) -> None:
     desk.page.get_by_role("region", name="Tasks by runs").focus()
     desk.page.keyboard.press("ArrowLeft")
     desk.page.locator("#panel").wait_for()
-    first = desk.page.locator("#panel h2").inner_text()
+    first = desk.page.locator("#panel > h2").inner_text()
     desk.page.keyboard.press("ArrowDown")
-    desk.page.locator("#panel h2", has_not_text=first).wait_for()
-    chosen = desk.page.locator("#panel h2").inner_text()
+    desk.page.locator("#panel > h2", has_not_text=first).wait_for()
+    chosen = desk.page.locator("#panel > h2").inner_text()
     desk.page.keyboard.press("Enter")
     desk.page.wait_for_url(f"**/tasks/{chosen}")
 
@@ -44,7 +44,7 @@ def test_shift_chooses_a_rectangle_which_is_changed_with_one_preview(desk: Watch
     desk.go("/dags/orders")
     row, place = cell(desk, "extract", 0)
     row.click(position=place)
-    desk.page.locator("#panel h2", has_text="extract").wait_for()
+    desk.page.locator("#panel > h2", has_text="extract").wait_for()
     row, place = cell(desk, "extract", 2)
     row.click(position=place, modifiers=["Shift"])
 
@@ -66,7 +66,7 @@ def test_rows_come_when_they_are_scrolled_to(desk: Watched) -> None:
     row, place = cell(desk, "step_129", 0)
     assert "success" in str(row.get_attribute("aria-label"))
     row.click(position=place)
-    desk.page.locator("#panel h2", has_text="step_129").wait_for()
+    desk.page.locator("#panel > h2", has_text="step_129").wait_for()
     assert desk.problems == []
 
 

@@ -35,6 +35,8 @@ PAGES: Final[Mapping[str, Callable[[Shop], str]]] = {
     "cell": lambda shop: (
         f"/dags/orders?at_task=load&at_run={quote(shop.run_id('orders', 'failed'))}"
     ),
+    "difference": lambda _: "/dags/rates/versions/1/diff/2",
+    "run that an edit broke": lambda shop: f"/dags/rates/runs/{shop.run_id('rates', 'failed')}",
     "large grid": lambda _: "/dags/wide",
     "backfills": lambda _: "/backfills",
     "new backfill": lambda _: (

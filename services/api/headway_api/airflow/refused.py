@@ -16,8 +16,8 @@ _STATE_STORE: Final = (
     "Headway has no state stores: a task keeps what it needs where its code says, or leaves XComs."
 )
 _LOGIN: Final = (
-    "Headway's API has no pages to sign in at: POST /auth/token gives a token, and "
-    "/auth/session begins and ends a session."
+    "People sign in at /sign-in. POST /auth/token gives a program a token, and /auth/session "
+    "begins and ends a session."
 )
 _CONFIG: Final = (
     "The API shows no settings, for they may hold secrets: `headway settings` shows them on the "

@@ -129,3 +129,16 @@ def test_a_run_of_many_tasks_is_read_by_few_statements(api: Api, admin: TestClie
     states = dict(zip((row["task_id"] for row in header["rows"]), cells[0], strict=True))
     assert states.pop("t299") == ("queued", 0)
     assert set(states.values()) == {("scheduled", 0)}
+
+
+def test_a_run_that_has_ended_is_read_once_until_it_ends_again(api: Api, admin: TestClient) -> None:
+    seed.start_run(api.engine, seed.dag(seed.task("a")))
+    seed.finish(api.engine)
+    sql(api.engine, "UPDATE dag_run SET state = 'success', ended_at = now()")
+    before = opened(admin.get(f"{V1}/dags/etl/grid"))[1]
+    sql(api.engine, "ALTER TABLE task_instance DISABLE TRIGGER USER")
+    sql(api.engine, "UPDATE task_instance SET state = 'failed'")
+
+    assert opened(admin.get(f"{V1}/dags/etl/grid"))[1] == before == [[("success", 0)]]
+    sql(api.engine, "UPDATE dag_run SET state = 'failed', ended_at = clock_timestamp()")
+    assert opened(admin.get(f"{V1}/dags/etl/grid"))[1] == [[("failed", 0)]]

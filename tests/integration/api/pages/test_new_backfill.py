@@ -36,7 +36,10 @@ def backfills(api: Api) -> int:
 def test_the_plan_says_what_becomes_of_each_date(api: Api, operator: TestClient) -> None:
     page = operator.get(f"/backfills/new?{ASKED}").text
 
-    assert "4 new runs; of 5 dates 4 create, 1 conflict." in page.replace("\n", " ")
+    assert (
+        "4 new runs. Of 5 dates: 4 get a new run, 1 have another run in the way."
+        in page.replace("\n", " ")
+    )
     assert page.count('class="day d-create"') == 4 + 1  # and the legend
     assert "2024-01-02 00:00: conflict" in page
     assert backfills(api) == 0
@@ -94,7 +97,7 @@ def test_nothing_is_planned_before_there_is_enough(operator: TestClient) -> None
 
 def test_single_dates_are_backfilled(operator: TestClient) -> None:
     page = operator.get("/backfills/new?dag=etl&dates=2024-01-03,+2024-01-05").text
-    assert "2 new runs; of 2 dates 2 create." in page.replace("\n", " ")
+    assert "2 new runs. Of 2 dates: 2 get a new run." in page.replace("\n", " ")
 
 
 def test_a_viewer_and_who_sees_other_bundles_create_none(

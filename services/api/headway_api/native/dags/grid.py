@@ -1,6 +1,6 @@
 """The grid of a DAG: tasks by runs, a byte a cell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -19,11 +19,13 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http.caching import tagged
 from headway_api.http.documented import errors
 from headway_api.http.routers import native_router
+from headway_api.native.dags.ended_columns import EndedColumns, RunColumn, keys_of
 
 router = native_router("DAGs")
 
 MEDIA_TYPE: Final = "application/vnd.headway.grid"
 _LENGTH_BYTES: Final = 4
+_ENDED: Final = EndedColumns()
 
 Runs = Annotated[int, Query(ge=1, le=1_000, description="Runs at most, the latest dates first.")]
 Cursor = Annotated[str | None, Query(description="The `next_cursor` of the runs before.")]
@@ -140,25 +142,42 @@ def read_grid(
     page = run_pages.page(conn, asked, wanted, RunOrder.LOGICAL_DATE)
     versions = sorted({run.version_id for run in page.rows})
     rows = grid_cells.rows(conn, wanted.dag_id, versions)
-    ids, task_ids = [run.id for run in page.rows], [row.task_id for row in rows]
-    packed = grid_cells.packed(conn, ids, task_ids, RETRIED)
-    mapped = grid_cells.mapped(conn, ids)
-    cells = b"".join(column(task_ids, packed.get(run), mapped.get(run, {})) for run in ids)
+    task_ids = [row.task_id for row in rows]
+    columns = _columns(conn, page.rows, task_ids)
     header = GridHeader(
         dag_id=wanted.dag_id,
         rows=[GridTask(task_id=row.task_id, mapped=row.mapped) for row in rows],
         columns=[_column(run) for run in page.rows],
         mapped=[
             share
-            for nth, run in enumerate(ids)
-            for share in _shares(task_ids, nth, mapped.get(run, {}))
+            for nth, run in enumerate(page.rows)
+            for share in _shares(task_ids, nth, columns[run.id].mapped)
         ],
         states=[None, *CODED],
         retried=RETRIED,
         several=MAPPED,
         next_cursor=page.following,
     )
-    return header, cells
+    return header, b"".join(columns[run.id].cells for run in page.rows)
+
+
+def _columns(
+    conn: Connection, runs: Sequence[ListedRun], task_ids: Sequence[str]
+) -> dict[int, RunColumn]:
+    """Return the columns of all runs; those that have ended are read once."""
+    keys = keys_of(runs, task_ids)
+    known = _ENDED.known(keys)
+    missing = [run.id for run in runs if run.id not in known]
+    if not missing:
+        return known
+    packed = grid_cells.packed(conn, missing, task_ids, RETRIED)
+    mapped = grid_cells.mapped(conn, missing)
+    found = {
+        run: RunColumn(column(task_ids, packed.get(run), mapped.get(run, {})), mapped.get(run, {}))
+        for run in missing
+    }
+    _ENDED.remember(keys, found)
+    return {**known, **found}
 
 
 def _column(listed: ListedRun) -> GridColumn:
@@ -175,7 +194,7 @@ def _column(listed: ListedRun) -> GridColumn:
     )
 
 
-def _shares(task_ids: Sequence[str], nth: int, cells: dict[str, MappedCell]) -> list[GridShares]:
+def _shares(task_ids: Sequence[str], nth: int, cells: Mapping[str, MappedCell]) -> list[GridShares]:
     return [
         GridShares(row=task_ids.index(task_id), column=nth, states=dict(cell.states))
         for task_id, cell in cells.items()

@@ -1,5 +1,6 @@
 """Create a backfill: its plan is shown date by date, and then done as it was shown."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
@@ -35,6 +36,7 @@ router = page_router()
 _SHOWN: Final = 1_000
 """Dates of a plan that the page shows at most."""
 
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _CHOICES: Final = {
     "reprocess": [str(each) for each in Reprocess],
     "direction": [str(each) for each in Direction],
@@ -57,6 +59,11 @@ class BackfillFields(BaseModel):
     idle: str = ""
     version: str = OWN
     conf: str = ""
+
+    @field_validator("since", "until")
+    @classmethod
+    def _as_browsers_show_it(cls, text: str) -> str:
+        return f"{text}T00:00" if _DAY.fullmatch(text) else text
 
     @property
     def is_filled(self) -> bool:

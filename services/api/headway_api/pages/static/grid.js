@@ -19,7 +19,7 @@ export function followGrid() {
     if (row) choose(runs()[placeOf(row, event)], row.dataset.task, event.shiftKey);
   });
   grid.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.target === grid) document.querySelector("#panel h2 a")?.click();
+    if (event.key === "Enter" && event.target === grid) document.querySelector("#panel > h2 a")?.click();
     if (!STEPS[event.key] || event.target !== grid) return;
     event.preventDefault();
     step(...STEPS[event.key], event.shiftKey);
