@@ -136,7 +136,8 @@ def test_a_run_that_has_ended_is_read_once_until_it_ends_again(api: Api, admin: 
     seed.finish(api.engine)
     sql(api.engine, "UPDATE dag_run SET state = 'success', ended_at = now()")
     before = opened(admin.get(f"{V1}/dags/etl/grid"))[1]
-    sql(api.engine, "ALTER TABLE task_instance DISABLE TRIGGER USER")
+    for table in ("task_instance", "dag_run"):  # they refuse such changes
+        sql(api.engine, f"ALTER TABLE {table} DISABLE TRIGGER USER")
     sql(api.engine, "UPDATE task_instance SET state = 'failed'")
 
     assert opened(admin.get(f"{V1}/dags/etl/grid"))[1] == before == [[("success", 0)]]
