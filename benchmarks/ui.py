@@ -46,10 +46,6 @@ GRID_PAGE: Final = f"/dags/{sizes.GRID}?runs=100"
 LOG_PAGE: Final = f"/dags/{sizes.LOGGED}/runs/{sizes.LOG_RUN}/tasks/work/attempts/1/log"
 
 _PAUSE: Final = text("UPDATE dag SET paused = NOT paused WHERE dag_id = 'dag_0001'")
-_CHANGE: Final = text("""
-    UPDATE task_instance SET state = CASE state WHEN 'success' THEN 'failed' ELSE 'success' END
-     WHERE id IN (SELECT id FROM task_instance WHERE dag_id = :dag ORDER BY id DESC LIMIT 200)
-""")
 _DRAWN: Final = "document.querySelector('.grid tr.gap') !== null"
 _WATCH: Final = """() => {
     window.seen = [];
@@ -190,8 +186,7 @@ def _update(database: Database, browser: BenchBrowser) -> Iterator[Row]:
         opened.page.locator("#live", has_text="live").wait_for()
         for _ in turns(REPEAT):
             opened.page.wait_for_timeout(1_500)
-            with database.owner.begin() as conn:
-                conn.execute(_CHANGE, {"dag": sizes.GRID})
+            sizes.change_cells(database)
             before = opened.busy()
             with opened.page.expect_response(lambda answer: "/grid?" in answer.url):
                 notices.send(database.owner, [notices.SCHEDULER])

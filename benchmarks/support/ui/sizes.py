@@ -20,6 +20,17 @@ LOG_RUN: Final = f"scheduled__{seed.START.isoformat()}"
 LOG_BYTES: Final = 100_000_000
 
 _BACK: Final = 40
+_UNGUARDED: Final = text("SET LOCAL session_replication_role = replica")
+_RUN_ON: Final = text("""
+    UPDATE dag_run SET state = 'running', ended_at = NULL
+     WHERE id = (SELECT max(id) FROM dag_run WHERE dag_id = :dag)
+""")
+_CHANGE: Final = text("""
+    UPDATE task_instance SET state = CASE state WHEN 'success' THEN 'failed' ELSE 'success' END
+     WHERE id IN (SELECT id FROM task_instance
+                   WHERE dag_run_id = (SELECT max(id) FROM dag_run WHERE dag_id = :dag)
+                   ORDER BY id LIMIT 200)
+""")
 _FAIL: Final = text("""
     UPDATE task_instance SET state = 'failed', attempt = 3
      WHERE dag_id = :dag AND id % 97 = 0
@@ -27,12 +38,21 @@ _FAIL: Final = text("""
 
 
 def fill_lists(database: Database, dags: int, runs: int, grid_tasks: int) -> None:
-    """Enter DAGs of 10 tasks and one of many, with so many finished runs of each."""
+    """Enter DAGs of 10 tasks and one of many, with so many runs of each; one of these runs on."""
     store(database.owner, [*Shape("known", dags, 1, 10).specs(), spec(GRID, layered(grid_tasks))])
     bulk_history.add_history(database.owner, runs)
     with database.owner.begin() as conn:
+        conn.execute(_UNGUARDED)
         conn.execute(_FAIL, {"dag": GRID})
+        conn.execute(_RUN_ON, {"dag": GRID})
     bulk_history.vacuum_and_checkpoint(database.owner)
+
+
+def change_cells(database: Database) -> None:
+    """Change 200 cells of the last run of the DAG of many tasks."""
+    with database.owner.begin() as conn:
+        conn.execute(_UNGUARDED)
+        conn.execute(_CHANGE, {"dag": GRID})
 
 
 def layered(count: int) -> list[TaskSpec]:
@@ -68,4 +88,5 @@ def write_log(database: Database, home: Path) -> Path:
 
 def log_line(message: str) -> bytes:
     """Return a line as a worker writes it."""
-    return encode(LogLine("2024-01-02T03:04:05.678Z", LogSource.STDOUT, message))
+    time = "2024-01-02T03:04:05.678Z"
+    return encode(LogLine(time=time, source=LogSource.STDOUT, message=message))

@@ -1,6 +1,7 @@
 """States as pages show them: a mark, a word and a colour, never the colour alone."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from markupsafe import Markup
@@ -37,6 +38,7 @@ def mark(name: str) -> str:
     return MARKS.get(name, _UNKNOWN)
 
 
+@lru_cache(64)
 def state(name: str | None) -> Markup:
     """Return an element that shows a state; None is the state of what is not decided yet."""
     word = name or "none"

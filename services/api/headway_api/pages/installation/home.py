@@ -68,15 +68,24 @@ def _home(caller: Caller, conn: Connection) -> Home:
     lately = TimeRange(now(conn) - _LATELY, None)
     failed = RunFilter(states=[RunState.FAILED], ended=lately)
     unfinished = RunFilter(states=sorted(UNFINISHED_RUN))
+    pools = pool_views.pools(conn) if whole else None
     return Home(
         failed=run_pages.page(conn, asked, failed, RunOrder.ENDED),
         problems=file_pages.errors(conn, caller.page(_SHOWN)).rows,
         dead=_dead(conn) if whole else None,
         paused=_paused(caller, conn),
         unfinished=run_pages.page(conn, asked, unfinished),
-        waiting=task_pages.page(conn, caller.page(_SHOWN), _WAITING),
-        pools=pool_views.pools(conn) if whole else None,
+        waiting=_waiting(caller, conn, pools),
+        pools=pools,
     )
+
+
+def _waiting(
+    caller: Caller, conn: Connection, pools: Sequence[PoolView] | None
+) -> ListPage[ListedTask]:
+    if pools is not None and not any(pool.scheduled for pool in pools):
+        return ListPage([], None)
+    return task_pages.page(conn, caller.page(_SHOWN), _WAITING)
 
 
 def _paused(caller: Caller, conn: Connection) -> list[ListedBackfill]:
