@@ -20,8 +20,11 @@ _BECOMES: Final[Mapping[TaskState, str]] = {
 }
 
 
-def told(done: "RunChange") -> str:
-    """Return what was done, as part of a sentence."""
+def told(done: "RunChange", remark: str = "") -> str:
+    """Return what was done, as part of a sentence.
+
+    The remark follows where another version is in force, and says how to take that.
+    """
     parts = _moves(done.moved, done.stopping)
     if done.remade:
         parts.append(f"{_count(done.remade, 'mapped task')} to be expanded anew")
@@ -29,7 +32,7 @@ def told(done: "RunChange") -> str:
         parts.append(f"{_count(done.added, 'task')} added")
     sentence = [", ".join(parts), _run(done)] if parts else [_run(done)]
     if done and done.versions is not None:
-        sentence.append(_version(done.versions))
+        sentence.append(_version(done.versions, remark))
     return "; ".join(sentence)
 
 
@@ -60,13 +63,13 @@ def _moves(moved: "Mapping[TaskState, int]", stopping: "Mapping[TaskState, int]"
     ]
 
 
-def _version(versions: "Versions") -> str:
+def _version(versions: "Versions", remark: str) -> str:
     """Say which version the run has, and whether that is the one in force."""
     said = f"it has version {versions.after}"
     if versions.in_force == versions.after:
         said += ", which is in force"
     elif versions.in_force is not None:
-        said += f", while {versions.in_force} is in force (--version latest takes that)"
+        said += f", while {versions.in_force} is in force{remark}"
     return said if versions.after == versions.before else f"{said}, instead of {versions.before}"
 
 

@@ -1,7 +1,7 @@
 """Create a backfill: a plan over past intervals, and the runs that it consists of."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from json import dumps
@@ -89,16 +89,23 @@ def plan(conn: Connection, request: BackfillRequest, now: datetime) -> list[Plan
 
 
 def create_backfill(
-    conn: Connection, request: BackfillRequest, now: datetime, actor: str, reason: str | None = None
+    conn: Connection,
+    request: BackfillRequest,
+    now: datetime,
+    actor: str,
+    reason: str | None = None,
+    agree: Callable[[Sequence[PlannedDate]], object] = len,
 ) -> CreatedBackfill:
     """Create the backfill with its runs, and have others run again, as the plan has it.
 
+    `agree` is given the plan while the DAG is locked, and may refuse it by an error.
     ConflictError when nothing is to be run.
     """
     backfill_plans.lock_dag(conn, request.dag_id)
     dag = current_dag(conn, request.dag_id)
     most = _most(request, dag)
     dates = _plan(conn, request, dag, now)
+    agree(dates)
     new, again = runs_to_create(dates), runs_again(dates)
     if not new and not again:
         raise _nothing_to_run(len(dates))
@@ -116,12 +123,16 @@ def create_backfill(
         backfills.wake_running(conn, request.dag_id)
     backfills.set_planned(conn, backfill_id, len(new) + len(again))
     backfill_plans.store(conn, backfill_id, dates, [_run_id(date, names) for date in dates])
+    return _created(backfill_id, dates, dag)
+
+
+def _created(backfill_id: int, dates: Sequence[PlannedDate], dag: CurrentDag) -> CreatedBackfill:
     decisions = Counter(date.decision for date in dates)
     return CreatedBackfill(
         backfill_id,
-        created=len(new),
+        created=len(runs_to_create(dates)),
         existing=decisions[DateDecision.SKIP],
-        rerun=len(again),
+        rerun=len(runs_again(dates)),
         conflicts=decisions[DateDecision.CONFLICT],
         early=sum(_is_early(date, dag) for date in dates),
         version=dag.number,

@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection as Transaction
 
+from headway.actions.change import Author
 from headway.db.core import events
 from headway.db.core.events import Event
 from headway.db.users import secrets
@@ -74,26 +75,44 @@ def store(
         raise _name_in_use(kind, name)  # somebody else has stored it meanwhile
 
 
-def delete(conn: Transaction, kind: SecretKind, name: str, actor: str) -> None:
+def delete(
+    conn: Transaction, kind: SecretKind, name: str, actor: str, reason: str | None = None
+) -> None:
     """Delete it with all grants of it."""
-    events.add(conn, Event(actor=actor, action=f"{kind}.delete", details={str(kind): name}))
+    details: dict[str, JsonValue] = {str(kind): name, **_because(reason)}
+    events.add(conn, Event(actor=actor, action=f"{kind}.delete", details=details))
     if not secrets.delete(conn, kind, name):
         raise _absent(kind, name)
 
 
-def grant(conn: Transaction, kind: SecretKind, name: str, dags: Sequence[str], actor: str) -> int:
+def grant(
+    conn: Transaction,
+    kind: SecretKind,
+    name: str,
+    dags: Sequence[str],
+    actor: str,
+    reason: str | None = None,
+) -> int:
     """Let DAGs, or EVERY_DAG, read what has that name; return how many could not before.
 
     Neither it nor the DAGs need be there.
     """
     check_key(kind, name)
-    return sum(_change(conn, kind, name, dag_id, actor, granted=True) for dag_id in dags)
+    author = Author(actor, reason)
+    return sum(_change(conn, kind, name, dag_id, author, granted=True) for dag_id in dags)
 
 
-def revoke(conn: Transaction, kind: SecretKind, name: str, dags: Sequence[str], actor: str) -> None:
+def revoke(
+    conn: Transaction,
+    kind: SecretKind,
+    name: str,
+    dags: Sequence[str],
+    actor: str,
+    reason: str | None = None,
+) -> None:
     """Take grants back; NotFoundError where there is none."""
     for dag_id in dags:
-        if not _change(conn, kind, name, dag_id, actor, granted=False):
+        if not _change(conn, kind, name, dag_id, Author(actor, reason), granted=False):
             whom = "every DAG" if dag_id == EVERY_DAG else f"DAG {dag_id!r}"
             raise SecretNotFoundError(
                 f"The {kind} {name!r} is not granted to {whom}.",
@@ -152,7 +171,7 @@ def rotate(
 
 
 def _change(
-    conn: Transaction, kind: SecretKind, name: str, dag_id: str, actor: str, *, granted: bool
+    conn: Transaction, kind: SecretKind, name: str, dag_id: str, author: Author, *, granted: bool
 ) -> bool:
     if dag_id != EVERY_DAG:
         check_key("DAG", dag_id)
@@ -161,10 +180,15 @@ def _change(
     if changed:
         every = dag_id == EVERY_DAG
         details: dict[str, JsonValue] = {str(kind): name, **({"every_dag": True} if every else {})}
+        details |= _because(author.reason)
         its_dag = None if every else dag_id
         action = f"{kind}.{action}"
-        events.add(conn, Event(actor=actor, action=action, dag_id=its_dag, details=details))
+        events.add(conn, Event(actor=author.actor, action=action, dag_id=its_dag, details=details))
     return changed
+
+
+def _because(reason: str | None) -> dict[str, JsonValue]:
+    return {} if reason is None else {"reason": reason}
 
 
 def _opened(stored: StoredSecret, keys: KeyRing) -> Secret:

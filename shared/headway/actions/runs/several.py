@@ -21,7 +21,7 @@ ChangeRun: TypeAlias = Callable[[str, Sequence[str]], RunChange]
 def change_several(
     conn: Connection, dag_id: str, run_ids: Sequence[str], tasks: Sequence[str], change: ChangeRun
 ) -> list[RunChange]:
-    """Change the tasks of each run, as far as its version has them; return what was done to each.
+    """Change the tasks of each run, as far as it has instances of them; return what was done.
 
     All locks are taken first, in the one order.  NotFoundError for a run that is not there, or a
     task that none of them has; RequestError for more than are changed at a time.
@@ -44,9 +44,10 @@ def change_several(
     missing = [task for task in tasks if not any(task in its for its in known.values())]
     if missing:
         raise TaskNotFoundError(f"None of these runs of {dag_id} has a task {missing[0]!r}.")
-    run_changes.lock_all(conn, runs, None)
-    return [
-        change(run.run_id, its)
-        for run in runs
-        if (its := [task for task in tasks if task in known[run.version_id]])
-    ]
+    instances = run_changes.lock_all(conn, runs, None)
+    changes = []
+    for run in runs:
+        there = {instance.task_id for instance in instances[run.id]}
+        if its := [task for task in tasks if task in there]:
+            changes.append(change(run.run_id, its))
+    return changes

@@ -1,11 +1,13 @@
 """Say what was changed in a run, in one sentence."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from headway.actions.sentences import told
 from headway.cli.screen.output import Format, as_row, tell
 from headway.domain.states import UNFINISHED_RUN
+
+_LATEST: Final = " (--version latest takes that)"
 
 if TYPE_CHECKING:
     from headway.actions.change import Author, RunChange
@@ -37,7 +39,7 @@ def change(
     if not yes:
         would = rehearse(work)
         if would:
-            ask(f"This would change run {run_id} of {dag_id}: {told(would)}.")
+            ask(f"This would change run {run_id} of {dag_id}: {told(would, _LATEST)}.")
 
     def do(conn: "Transaction") -> "tuple[RunChange, Hint | None]":
         done = work(conn)
@@ -47,7 +49,7 @@ def change(
     done, holding = act(do)
     held = None if holding is None else hints.told(holding)
     row = {"dag_id": dag_id, "run_id": run_id, **_fields(done), "held": held}
-    lines = [f"Run {run_id} of {dag_id}: {told(done)}.", held]
+    lines = [f"Run {run_id} of {dag_id}: {told(done, _LATEST)}.", held]
     tell("\n".join(filter(None, lines)), row, output)
 
 

@@ -84,7 +84,10 @@ def lock_between(
 def lock_named(conn: Connection, dag_id: str, run_ids: Sequence[str]) -> list[LockedRun]:
     """Lock the runs of the DAG with these names, with their backfills, the oldest one first."""
     asked = {"dag_id": dag_id, "run_ids": list(run_ids)}
-    conn.execute(LOCK_NAMED_BACKFILLS, asked)
+    its: frozenset[int] | None = None
+    # While one is waited for, a later one may take a run: then that is locked too.
+    while (now := frozenset(conn.scalars(LOCK_NAMED_BACKFILLS, asked))) != its:
+        its = now
     return [locked(row) for row in conn.execute(LOCK_NAMED, asked)]
 
 

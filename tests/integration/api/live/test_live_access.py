@@ -76,7 +76,11 @@ def test_nothing_of_other_bundles_is_counted_or_named(live: LiveApi) -> None:
     assert (seen.has["home"] or {})["counts"] == {"running": 1, "queued": 0, "import_errors": 1}
     assert set(seen.has["pools"] or {}) == {"pool/small"}
     assert hidden.has == {
-        "home": {"counts": {"running": 0, "queued": 0, "import_errors": 0}},
+        "home": {
+            "counts": {"running": 0, "queued": 0, "import_errors": 0},
+            "dags": {"dags": 0, "paused": 0, "latest_version": None, "paused_backfills": 0},
+            "processes": {"processes": 0, "draining": 0, "latest": None},
+        },
         "pools": {},
     }
 

@@ -37,7 +37,7 @@ def test_a_wrong_form_comes_back_with_what_is_wrong(admin: TestClient, days: str
     page = admin.post("/tokens", data={"name": "nightly", "days": days, "reason": "why"}).text
     assert 'role="alert"' in page
     assert 'value="nightly"' in page
-    assert "A token lasts between 1 and 36,500 days" in page
+    assert "A token lasts between 1 and 36,500 days" in page or "is a whole number" in page
 
 
 def test_a_name_that_is_taken_is_said(admin: TestClient) -> None:
@@ -82,3 +82,9 @@ def test_an_account_is_disabled_and_enabled(
     refused = admin.get("/accounts/ada/disable")
     assert refused.status_code == 409
     assert "be there first." in refused.text
+
+
+def test_an_unknown_role_makes_no_token(admin: TestClient) -> None:
+    page = admin.post("/tokens", data={"name": "nightly", "role": "veiwer"}).text
+    assert "There is no role" in page
+    assert "nightly" not in admin.get("/tokens").text

@@ -80,3 +80,14 @@ def test_a_viewer_changes_no_cell(operator: TestClient, viewer: TestClient) -> N
     path = f"/dags/etl/cells/clear?run={quote(RUN)}&task=a"
     assert viewer.get(path).status_code == 403
     assert viewer.post(path, data={}).status_code == 403
+
+
+def test_a_run_that_has_no_instances_yet_is_left_alone(api: Api, operator: TestClient) -> None:
+    seed.create_runs(api.engine, seed.store(api.engine, seed.dag(seed.task("a"))), [2])
+    waiting = RUN.replace("2024-01-01", "2024-01-03")
+    path = f"/dags/etl/cells/clear?run={quote(RUN)}&run={quote(waiting)}&task=a"
+    assert "1 task instance cleared in 1 run." in operator.get(path).text
+
+
+def test_rows_beyond_the_last_are_the_last(operator: TestClient) -> None:
+    assert 'data-task="a"' in grid(operator, first="500")

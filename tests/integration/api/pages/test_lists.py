@@ -59,3 +59,32 @@ def test_cost_has_the_largest_dag_first(api: Api, run: int, viewer: TestClient) 
     assert 'class="number warns">2.0 KiB' in page
     assert "6.5 \N{MULTIPLICATION SIGN}" in page
     assert "scheduled__" in viewer.get("/cost?dag=etl").text
+
+
+def test_the_form_of_cost_may_be_left_empty(viewer: TestClient) -> None:
+    assert viewer.get("/cost?dag=&since=&until=").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/cost?until=9999-12-31",
+        "/dags/etl/calendar?month=9999-12",
+        "/dags/etl/calendar?month=0001-01",
+        f"/backfills/new?dag=etl&dates=2024-01-01&rollup={'9' * 5_000}",
+        f"/backfills/new?dag=etl&dates=2024-01-01&conf={'[' * 20_000}",
+    ],
+)
+def test_what_is_out_of_range_is_refused(api: Api, run: int, path: str) -> None:
+    with api.client(api.token("ada")) as client:
+        client.headers["Accept"] = "text/html"
+        answer = client.get(path)
+    assert answer.status_code in {200, 422}
+    assert answer.status_code == 422 or 'role="alert"' in answer.text
+
+
+def test_a_reason_is_in_the_journal(api: Api, run: int) -> None:
+    with api.client(api.token("ada")) as client:
+        client.headers["Accept"] = "text/html"
+        client.post("/dags/etl/pause", data={"reason": "incident 12"})
+        assert "incident 12" in client.get("/journal").text

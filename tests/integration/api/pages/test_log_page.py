@@ -90,3 +90,12 @@ def test_nobody_follows_the_log_of_an_attempt_that_has_ended(
 def test_a_stream_is_for_who_may_see_the_log(one: TestClient, api: Api) -> None:
     with api.client(api.token("lena", AccountRole.VIEWER, ("mine",))) as limited:
         assert limited.get(f"{PAGE}/stream").status_code in {403, 404}
+
+
+def test_a_search_finds_what_is_said_and_not_how_it_is_stored(log: Path, one: TestClient) -> None:
+    with log.open("ab") as file:
+        time = "2024-01-02T03:04:05.678Z"
+        file.write(encode(LogLine(time=time, source=LogSource.STDOUT, message="grün und Ärger")))
+    assert "No line of" in one.get(PAGE, params={"q": "stdout"}).text
+    for text in ("GRÜN", "ärger", "Ärger"):
+        assert "grün und Ärger" in one.get(PAGE, params={"q": text}).text

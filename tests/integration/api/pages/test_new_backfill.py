@@ -112,3 +112,36 @@ def test_a_viewer_and_who_sees_other_bundles_create_none(
     assert "There is no DAG" in limited.get(f"/backfills/new?{ASKED}").text
     assert "There is no DAG" in limited.post("/backfills/new", data=form).text
     assert backfills(api) == 0
+
+
+def test_another_plan_with_the_same_numbers_is_not_created(api: Api, operator: TestClient) -> None:
+    form = hidden(operator.get(f"/backfills/new?{ASKED}").text)
+    with api.engine.begin() as conn:
+        conn.execute(text("ALTER TABLE dag_run DISABLE TRIGGER USER"))
+        conn.execute(text("DELETE FROM task_instance"))
+        conn.execute(text("DELETE FROM dag_run"))
+    seed.start_run(api.engine, seed.dag(seed.task("a")), day=3)
+
+    assert "The plan is another one by now" in operator.post("/backfills/new", data=form).text
+
+
+def test_a_backfill_of_another_bundle_is_not_told_of(api: Api, operator: TestClient) -> None:
+    form = hidden(operator.get(f"/backfills/new?{ASKED}").text)
+    made = operator.post("/backfills/new", data=form, follow_redirects=False)
+    limited = api.client(api.token("otto", AccountRole.OPERATOR, ("mine",)))
+    limited.headers.update(HTML)
+
+    for answer in (
+        limited.get(made.headers["location"] + "/pause"),
+        limited.post(made.headers["location"] + "/pause", data={}),
+    ):
+        assert answer.status_code == 404
+        assert "etl" not in answer.text
+
+
+def test_a_paused_backfill_needs_a_person(operator: TestClient) -> None:
+    form = hidden(operator.get(f"/backfills/new?{ASKED}").text)
+    made = operator.post("/backfills/new", data=form, follow_redirects=False)
+    operator.post(made.headers["location"] + "/pause", data={})
+
+    assert "Backfills that are paused" in operator.get("/").text

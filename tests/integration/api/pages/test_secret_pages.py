@@ -125,3 +125,10 @@ def test_a_form_that_is_huge_is_refused(admin: TestClient) -> None:
     answer = admin.post("/variables", data={"name": "big", "value": "x" * 2**20})
     assert answer.status_code == 422
     assert "Use the command line." in answer.text
+
+
+def test_a_revoked_grant_that_every_dag_has_is_told_of(admin: TestClient) -> None:
+    admin.post("/variables", data={"name": "limit", "value": "10", "dags": "etl, *"})
+    said = admin.post("/variables/limit/revoke", data={"dag": "etl", "reason": "moved"}).text
+    assert "may read it all the same" in said
+    assert "moved" in admin.get("/journal").text

@@ -95,3 +95,22 @@ def test_a_viewer_triggers_nothing(api: Api, operator: TestClient, viewer: TestC
     assert viewer.get("/dags/etl/trigger").status_code == 403
     assert viewer.post("/dags/etl/trigger", data=TYPED).status_code == 403
     assert confs(api) == []
+
+
+def test_a_param_that_was_cleared_is_empty(api: Api, operator: TestClient) -> None:
+    shown = operator.post("/dags/etl/trigger", data={**TYPED, "param.city": ""})
+    done = operator.post("/dags/etl/trigger", data=hidden(shown.text))
+    assert confs(api) == [{"fast": True, "city": ""}]
+    assert "not what the preview said" not in done.text
+
+
+def test_a_default_of_several_lines_stays_as_it_is(api: Api) -> None:
+    params: dict[str, JsonValue] = {"query": "SELECT 1\nFROM x"}
+    seed.store(api.engine, replace(seed.dag(seed.task("a"), dag_id="sql"), params=params))
+    client = api.client(api.token("olga", AccountRole.OPERATOR))
+    client.headers.update(HTML)
+    assert '<textarea name="param.query"' in client.get("/dags/sql/trigger").text
+
+    shown = client.post("/dags/sql/trigger", data={"param.query": "SELECT 1\r\nFROM x"})
+
+    assert "of its own" not in shown.text

@@ -50,7 +50,7 @@ CLEARED = TaskState.NONE
             RunChange(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 5)),
             (
                 "1 task instance cleared; the run waits to start; "
-                "it has version 3, while 5 is in force (--version latest takes that)"
+                "it has version 3, while 5 is in force"
             ),
         ),
         (

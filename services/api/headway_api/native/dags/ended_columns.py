@@ -13,7 +13,10 @@ from headway.decide.charts.grid import CODED, MappedCell
 from headway.domain.states import TERMINAL
 
 MOST_BYTES: Final = 8 * 2**20
-"""Bytes of cells that a process remembers."""
+"""Bytes that a process remembers, about."""
+
+_OF_COLUMN, _OF_MAPPED = 600, 200
+"""Bytes that a column, and a mapped task in it, take besides the cells."""
 
 _STATE: Final = 15
 _FINAL: Final = frozenset({0, *(nth for nth, it in enumerate(CODED, start=1) if it in TERMINAL)})
@@ -28,6 +31,11 @@ class RunColumn:
 
     cells: bytes
     mapped: Mapping[str, MappedCell]
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return _OF_COLUMN + len(self.cells) + _OF_MAPPED * len(self.mapped)
 
     @property
     def is_final(self) -> bool:
@@ -60,10 +68,10 @@ class EndedColumns:
             for run, column in columns.items():
                 if run in keys and keys[run] not in self._columns and column.is_final:
                     self._columns[keys[run]] = column
-                    self._bytes += len(column.cells)
+                    self._bytes += column.size
             while self._bytes > self._most:
                 _, gone = self._columns.popitem(last=False)
-                self._bytes -= len(gone.cells)
+                self._bytes -= gone.size
 
 
 def keys_of(runs: Sequence[ListedRun], task_ids: Sequence[str]) -> dict[int, ColumnKey]:

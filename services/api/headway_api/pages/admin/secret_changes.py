@@ -1,5 +1,6 @@
 """Delete connections and variables, grant them to DAGs, and take grants back."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -9,6 +10,8 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from headway.actions.installation import secrets
+from headway.db.reads.pages import paging, secret_pages
+from headway.db.reads.pages.paging import MOST_ROWS, Asked
 from headway.domain.accounts import Permission
 from headway.domain.errors import RequestError
 from headway.domain.variable import EVERY_DAG, SecretKind
@@ -29,9 +32,10 @@ class SecretChange(StrEnum):
 
 
 class GrantFields(BaseModel):
-    """Which DAG is to be allowed to read, or to be no more; EVERY_DAG stands for all."""
+    """Which DAG is to be allowed to read, or to be no more (EVERY_DAG stands for all), and why."""
 
     dag: str = ""
+    reason: str = ""
 
 
 _LISTS: Final = {
@@ -57,7 +61,7 @@ def change_connection(
     request: Request, caller: AnyCaller, name: _Name, change: SecretChange, form: Form
 ) -> Response:
     """Delete a connection, or change who may read it."""
-    fields = GrantFields(dag=form.get("dag", ""))
+    fields = GrantFields(dag=form.get("dag", ""), reason=form.get("reason", ""))
     wanted = _change(caller, SecretKind.CONNECTION, name, change, fields)
     return carried_out(request, caller, wanted, form)
 
@@ -75,7 +79,7 @@ def change_variable(
     request: Request, caller: AnyCaller, name: _Name, change: SecretChange, form: Form
 ) -> Response:
     """Delete a variable, or change who may read it."""
-    fields = GrantFields(dag=form.get("dag", ""))
+    fields = GrantFields(dag=form.get("dag", ""), reason=form.get("reason", ""))
     wanted = _change(caller, SecretKind.VARIABLE, name, change, fields)
     return carried_out(request, caller, wanted, form)
 
@@ -84,22 +88,31 @@ def _change(
     caller: Caller, kind: SecretKind, name: str, change: SecretChange, fields: GrantFields
 ) -> PageChange:
     caller.require(Permission.ADMINISTER)
-    dag_id = fields.dag.strip()
+    dag_id, reason = fields.dag.strip(), fields.reason or None
     if change is not SecretChange.DELETE and not dag_id:
         raise RequestError(f"Name the DAG that may read the {kind}, or {EVERY_DAG} for every DAG.")
     whom = "every DAG" if dag_id == EVERY_DAG else f"DAG {dag_id}"
 
     def work(conn: Connection) -> str:
         if change is SecretChange.DELETE:
-            secrets.delete(conn, kind, name, caller.actor)
+            secrets.delete(conn, kind, name, caller.actor, reason)
             return f"The {kind} {name} is deleted with all grants of it"
         if change is SecretChange.GRANT:
-            if not secrets.grant(conn, kind, name, [dag_id], caller.actor):
+            if not secrets.grant(conn, kind, name, [dag_id], caller.actor, reason):
                 return f"The {kind} {name} is granted to {whom} already: nothing is to be changed"
             return f"Attempts of {whom} that begin from now on may read the {kind} {name}"
-        secrets.revoke(conn, kind, name, [dag_id], caller.actor)
+        secrets.revoke(conn, kind, name, [dag_id], caller.actor, reason)
+        stays = dag_id != EVERY_DAG and EVERY_DAG in _granted(conn, kind, name)
+        if stays:
+            return f"The {kind} {name} is granted to every DAG, so {whom} may read it all the same"
         return f"Attempts of {whom} that begin from now on may not read the {kind} {name}"
 
     verb = change.capitalize()
     title = f"{verb} {kind} {name}" if change is SecretChange.DELETE else f"{verb} {name}: {whom}"
     return PageChange(title, verb, _LISTS[kind], work, {"dag": dag_id})
+
+
+def _granted(conn: Connection, kind: SecretKind, name: str) -> Sequence[str]:
+    asked = Asked(None, MOST_ROWS)
+    rows = secret_pages.page(conn, asked, kind, paging.exactly(name)).rows
+    return next((row.dags for row in rows if row.name == name), ())

@@ -21,6 +21,7 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.native.access import BigId
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.confirming import PageChange, carried_out, rehearsed
+from headway_api.pages.frame.fields import number
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import Form, page_router
 
@@ -88,12 +89,14 @@ def _revoke(caller: Caller, token_id: int, reason: str) -> PageChange:
 
 
 def _create(caller: Caller, conn: Connection, fields: TokenFields) -> CreatedToken:
-    role = AccountRole(fields.role) if fields.role in set(AccountRole) else None
+    if fields.role and fields.role not in set(AccountRole):
+        raise RequestError(f"There is no role {fields.role!r}.")
+    role = AccountRole(fields.role) if fields.role else None
     bundles = tuple(name.strip() for name in fields.bundles.split(",") if name.strip())
-    days = fields.days.strip()
-    if days and not (days.isascii() and days.isdecimal() and 1 <= int(days) <= _LONGEST_DAYS):
-        raise RequestError(f"A token lasts between 1 and {_LONGEST_DAYS:,} days, not {days!r}.")
-    lifetime = int(days) * _DAY if days else None
+    days = number(fields.days, "Days until it expires")
+    if days is not None and not 1 <= days <= _LONGEST_DAYS:
+        raise RequestError(f"A token lasts between 1 and {_LONGEST_DAYS:,} days, not {days:,}.")
+    lifetime = None if days is None else days * _DAY
     wanted = TokenRequest(caller.account.name, fields.name, role, bundles or None, lifetime)
     return create_token(conn, wanted, caller.author(fields.reason or None), asker=caller.account)
 

@@ -23,6 +23,7 @@ _MONTHS: Final = 3
 """Months that are shown together: the one that is asked for, and those before it."""
 
 _WEEK: Final = 7
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,12 @@ def _month(first: date, found: Calendar) -> Month:
 
 def _first_of(month: str) -> date:
     try:
-        return date.fromisoformat(f"{month}-01")
+        found = date.fromisoformat(f"{month}-01")
     except ValueError as error:
         raise RequestError(f"{month!r} is no month, such as 2024-05.") from error
+    if not _FIRST_YEAR <= found.year <= _LAST_YEAR:
+        raise RequestError(f"The calendar has the years {_FIRST_YEAR:,} to {_LAST_YEAR:,}.")
+    return found
 
 
 def _before(first: date, months: int) -> date:

@@ -3,11 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from headway.domain.errors import TaskNotFoundError
 from headway_api.auth.caller import Caller
 from headway_api.pages.frame import addresses
 from headway_api.pages.runs.task import TaskInRun, task_in_run
+
+_LONGEST: Final = 32_000
+"""Characters of an address that every server and browser here takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,11 @@ class GridPanel:
         """The instances of a mapped task by state."""
         instances = () if self.found is None else self.found.instances
         return Counter(str(it.task.state) for it in instances)
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether an address cannot name all runs and tasks that are chosen."""
+        return len(self.change("mark-success")) > _LONGEST
 
     def change(self, kind: str) -> str:
         """Return the page of a change to all cells that are chosen."""

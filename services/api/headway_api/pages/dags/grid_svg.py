@@ -83,6 +83,7 @@ def drawn(header: GridHeader, cells: bytes, task_part: str = "", first: int = 0)
     matching = [
         nth for nth, task in enumerate(header.rows) if task_part.lower() in task.task_id.lower()
     ]
+    first = min(first, max(len(matching) - 1, 0) // ROWS * ROWS)
     rows = [
         _row(header, nth, [cells[column * count + nth] for column in reversed(range(number))])
         for nth in matching[first : first + ROWS]

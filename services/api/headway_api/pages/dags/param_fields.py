@@ -32,6 +32,11 @@ class ParamField:
     default: str
 
     @property
+    def has_lines(self) -> bool:
+        """Whether it needs room for several lines."""
+        return self.kind is FieldKind.JSON or "\n" in self.default
+
+    @property
     def field(self) -> str:
         """The name of the field."""
         return PREFIX + self.name
@@ -42,7 +47,9 @@ def param_fields(params: Mapping[str, JsonValue], given: Mapping[str, str]) -> l
     found = []
     for name, default in params.items():
         kind, text = _kind(default), _text(default)
-        found.append(ParamField(name, kind, given.get(PREFIX + name, text), text))
+        # Browsers send the end of a line as two characters.
+        shown = given.get(PREFIX + name, text).replace("\r\n", "\n")
+        found.append(ParamField(name, kind, shown, text))
     return found
 
 
@@ -74,7 +81,7 @@ def _value(field: ParamField) -> JsonValue:
         return field.shown
     try:
         found: JsonValue = json.loads(field.shown)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         what = "a number" if field.kind is FieldKind.NUMBER else "JSON"
         raise RequestError(f"{field.name} is {what}, not {field.shown!r}.") from error
     is_number = isinstance(found, int | float) and not isinstance(found, bool)

@@ -183,7 +183,7 @@ def run_change(
 
 
 def export(path: str, query: str, form: str) -> str:
-    """Return where what a page lists is as CSV or JSON: all of it, not the page that is shown."""
+    """Return where what a page lists is as CSV or JSON, from its first row on."""
     kept = [pair for pair in parse_qsl(query) if pair[0] not in _OF_PAGE]
     return f"{path}.{form}{_query(dict(kept))}"
 

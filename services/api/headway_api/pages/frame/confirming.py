@@ -37,8 +37,7 @@ class PageChange:
 def rehearsed(request: Request, caller: Caller, change: PageChange) -> Response:
     """Show what the change would do: all of it is done in a transaction, and undone."""
     said = caller.change(change.work, dry_run=True)
-    fields = {name: value for name, value in change.fields.items() if value}
-    context = {"change": change, "said": said, "fields": {**fields, PREVIEW: _digest(said)}}
+    context = {"change": change, "said": said, "fields": {**change.fields, PREVIEW: _digest(said)}}
     return page(request, "confirm.html", caller, context)
 
 

@@ -8,13 +8,14 @@ from headway.domain.arguments import JsonValue
 from headway.domain.errors import RequestError
 
 _LARGEST: Final = 2**31 - 1
+_DIGITS: Final = 10
 
 
 def json_object(text: str, name: str) -> dict[str, JsonValue]:
     """Return the JSON object of a field; an empty one if nothing was typed."""
     try:
         found = json.loads(text or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RequestError(f"The {name} is no JSON: {error}.") from error
     if not isinstance(found, dict):
         raise RequestError(f'The {name} is a JSON object, such as {{"limit": 10}}.')
@@ -37,7 +38,8 @@ def number(text: str, name: str) -> int | None:
     text = text.strip()
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and int(text) <= _LARGEST):
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+    if not is_number or int(text) > _LARGEST:
         raise RequestError(f"{name} is a whole number, not {text!r}.")
     return int(text)
 

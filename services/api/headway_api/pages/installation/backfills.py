@@ -93,7 +93,10 @@ def _change(caller: Caller, number: int, name: str, reason: str = "") -> PageCha
     kind = BackfillChange(name)
 
     def work(conn: Connection) -> str:
-        caller.check_dag(conn, Permission.OPERATE, progress_of(conn, number).dag_id)
+        listed = backfill_pages.one(conn, caller.bundles, number)
+        if listed is None:
+            raise no_backfill(number)
+        caller.check_dag(conn, Permission.OPERATE, listed.backfill.dag_id)
         author = caller.author(reason or None)
         if kind is BackfillChange.CANCEL:
             ended = cancel_backfill(conn, number, author)

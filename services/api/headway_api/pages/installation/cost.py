@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated
 
 from fastapi import Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 from sqlalchemy import Connection
 from starlette.responses import Response
 
@@ -33,11 +33,19 @@ class CostQuery(BaseModel):
     since: date | None = None
     until: date | None = None
 
+    @field_validator("since", "until", mode="before")
+    @classmethod
+    def _empty_is_none(cls, given: object) -> object:
+        return given or None
+
     def ended(self) -> TimeRange:
         """Return when the attempts have ended that count: the last day is among them."""
         if self.since is not None and self.until is not None and self.until < self.since:
             raise RequestError("Give the days in this order: from, to.")
-        last = None if self.until is None else _midnight(self.until) + timedelta(days=1)
+        try:
+            last = None if self.until is None else _midnight(self.until) + timedelta(days=1)
+        except OverflowError as error:
+            raise RequestError(f"{self.until} is too late a day.") from error
         return TimeRange(None if self.since is None else _midnight(self.since), last)
 
 

@@ -32,8 +32,8 @@ router = page_router()
 _SHOWN: Final = 10
 """Rows of each list: who wants more follows its link."""
 
-_BACKFILLS: Final = 20
-"""Backfills, the latest ones, among which those are looked for that are paused."""
+_BACKFILLS: Final = 100
+"""Paused backfills, the latest ones, of which those are shown that have runs left."""
 
 _WAITING: Final = TaskFilter(states=[TaskState.SCHEDULED])
 _LATELY: Final = timedelta(days=7)
@@ -89,8 +89,8 @@ def _waiting(
 
 
 def _paused(caller: Caller, conn: Connection) -> list[ListedBackfill]:
-    latest = backfill_pages.page(conn, caller.page(_BACKFILLS, descending=True)).rows
-    return [it for it in latest if it.backfill.paused and not it.backfill.finished]
+    found = backfill_pages.page(conn, caller.page(_BACKFILLS, descending=True), paused=True).rows
+    return [it for it in found if not it.backfill.finished]
 
 
 def _dead(conn: Connection) -> list[str]:

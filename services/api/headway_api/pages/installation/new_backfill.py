@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -23,7 +24,7 @@ from headway.actions.runs.version_choice import LATEST, OWN
 from headway.db.core.server import now
 from headway.decide.changes.backfill import PlannedDate, Way, runs_again, runs_to_create
 from headway.domain.accounts import Permission
-from headway.domain.backfill import DateDecision, Direction, Reprocess
+from headway.domain.backfill import Direction, Reprocess
 from headway.domain.errors import ConflictError, HeadwayError, RequestError
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
@@ -99,28 +100,24 @@ class BackfillFields(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class PlanShown:
-    """A plan: its first dates, how many there are in all, and by what becomes of them."""
+    """A plan: its first dates, how many there are in all, and by what becomes of them.
+
+    `sign` tells it from any other plan.
+    """
 
     dates: Sequence[PlannedDate]
     total: int
     counts: dict[str, int]
     runs: int
     again: int
+    sign: str
 
     @classmethod
     def of(cls, dates: Sequence[PlannedDate]) -> "PlanShown":
         """Return what is shown of these dates."""
         counts = Counter(str(each.decision) for each in dates)
         new, again = len(runs_to_create(dates)), len(runs_again(dates))
-        return cls(dates[:_SHOWN], len(dates), dict(counts.most_common()), new, again)
-
-    @property
-    def sign(self) -> str:
-        """What the form tells of the plan that was shown: `_sign` of what is created then."""
-        skipped, hindered = (
-            self.counts.get(each, 0) for each in (DateDecision.SKIP, DateDecision.CONFLICT)
-        )
-        return f"{self.runs}-{self.again}-{skipped}-{hindered}"
+        return cls(dates[:_SHOWN], len(dates), dict(counts.most_common()), new, again, _sign(dates))
 
 
 @router.get(addresses.NEW_BACKFILL)
@@ -137,14 +134,15 @@ def answer_backfill(request: Request, caller: AnyCaller, form: Form) -> Response
     known = {name: form[name] for name in BackfillFields.model_fields if name in form}
     fields = BackfillFields(**known)
 
+    def as_shown(dates: Sequence[PlannedDate]) -> None:
+        if form.get("plan") != _sign(dates):
+            raise ConflictError("The plan is another one by now, and nothing is created. See it.")
+
     def work(conn: Connection) -> CreatedBackfill:
         wanted = fields.request()
         caller.check_dag(conn, Permission.OPERATE, wanted.dag_id)
         reason = form.get("reason") or None
-        made = create_backfill(conn, wanted, now(conn), caller.actor, reason)
-        if form.get("plan") != _sign(made):
-            raise ConflictError("The plan is another one by now, and nothing is created. See it.")
-        return made
+        return create_backfill(conn, wanted, now(conn), caller.actor, reason, as_shown)
 
     try:
         made = caller.change(work)
@@ -153,8 +151,12 @@ def answer_backfill(request: Request, caller: AnyCaller, form: Form) -> Response
     return RedirectResponse(addresses.backfill(made.id), HTTPStatus.SEE_OTHER)
 
 
-def _sign(made: CreatedBackfill) -> str:
-    return f"{made.created}-{made.rerun}-{made.existing}-{made.conflicts}"
+def _sign(dates: Sequence[PlannedDate]) -> str:
+    whole = blake2b(digest_size=16)
+    for each in dates:
+        name = "" if each.existing is None else each.existing.run_id
+        whole.update(f"{each.info.run_after}\n{each.created}\n{each.decision}\n{name}\n".encode())
+    return whole.hexdigest()
 
 
 def _form(request: Request, caller: Caller, fields: BackfillFields, said: str = "") -> Response:

@@ -80,16 +80,27 @@ def search(log: StoredLog, text: str, end: int | None, most: int = MOST_LINES) -
     """Return the last lines before a byte that contain a text, in capitals or not."""
     size = log.place.size(log.relative) or 0
     stop = size if end is None else min(end, size)
-    wanted = json.dumps(text, ensure_ascii=False)[1:-1].encode(errors="replace").lower()
+    sieve, folded = _sieve(text), text.casefold()
     found: list[tuple[int, bytes]] = []
     at, least = stop, max(0, stop - MOST_SEARCHED)
     while at > least and len(found) < most:
         at, lines = _piece_before(log, at)
-        found[:0] = [(place, line) for place, line in lines if wanted in line.lower()]
+        likely = [(place, line) for place, line in lines if any(it in line.lower() for it in sieve)]
+        said = messages([line for _, line in likely])
+        found[:0] = [
+            each for each, it in zip(likely, said, strict=True) if folded in it.event.casefold()
+        ]
     if len(found) > most:
         found = found[-most:]
         at = found[0][0]
     return LogWindow(_shown(found), at, stop, size)
+
+
+def _sieve(text: str) -> set[bytes]:
+    """Return bytes of which a line has some if its message has the text: few lines are decoded."""
+    cases = {text, text.lower(), text.upper(), text.casefold()}
+    written = (json.dumps(case, ensure_ascii=False)[1:-1] for case in cases)
+    return {it.encode(errors="replace").lower() for it in written}
 
 
 def _piece_before(log: StoredLog, end: int) -> tuple[int, list[tuple[int, bytes]]]:

@@ -34,21 +34,30 @@ function tasks() {
   return [...document.querySelectorAll(".grid .cells")].map((row) => row.dataset.task);
 }
 
-/** Outline what is chosen in rows that a script has drawn. */
-function showChosen() {
+/** Outline what is chosen in the rows that a script has drawn; `names` are all tasks in order. */
+function showChosen(names) {
   const asked = new URL(location.href).searchParams;
-  const place = (name) => runs().indexOf(asked.get(name) ?? "");
-  const first = place("at_run");
-  if (first < 0) return;
-  const last = Math.max(place("to_run"), first);
-  const row = document.querySelector(`.grid .cells[data-task="${CSS.escape(asked.get("at_task"))}"]`);
-  if (!row || asked.has("to_task")) return;
-  const side = row.clientHeight;
-  const outline = document.createElementNS(row.namespaceURI, "rect");
-  const size = { x: first * side + 1, y: 1, width: (last - first + 1) * side - 2, height: side - 2 };
-  for (const [name, value] of Object.entries(size)) outline.setAttribute(name, value);
-  outline.setAttribute("class", "chosen");
-  row.append(outline);
+  const [left, right] = between(runs(), asked.get("at_run"), asked.get("to_run"));
+  const [top, bottom] = between(names, asked.get("at_task"), asked.get("to_task"));
+  if (left < 0 || top < 0) return;
+  for (const row of document.querySelectorAll(".grid .cells")) {
+    const nth = names.indexOf(row.dataset.task);
+    if (nth >= top && nth <= bottom) outline(row, left, right);
+  }
+}
+
+function between(names, one, other) {
+  const places = [names.indexOf(one), names.indexOf(other ?? one)];
+  return places.includes(-1) ? [-1, -1] : [Math.min(...places), Math.max(...places)];
+}
+
+function outline(row, left, right) {
+  const side = Number(row.getAttribute("height"));
+  const drawn = document.createElementNS(row.namespaceURI, "rect");
+  const size = { x: left * side + 1, y: 1, width: (right - left + 1) * side - 2, height: side - 2 };
+  for (const [name, value] of Object.entries(size)) drawn.setAttribute(name, value);
+  drawn.setAttribute("class", "chosen");
+  row.append(drawn);
 }
 
 function placeOf(row, event) {

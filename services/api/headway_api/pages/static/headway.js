@@ -2,7 +2,7 @@
 import { followGrid } from "./grid.js";
 import { keepLive } from "./live.js";
 import { listenToKeys } from "./keys.js";
-import { followLog } from "./log.js";
+import { followLog, listenForLog } from "./log.js";
 import { followSliders } from "./outputs.js";
 import { followTheme } from "./theme.js";
 import { showTimes } from "./times.js";
@@ -11,11 +11,12 @@ function afterwards() {
   followGrid();
   followLog();
   showTimes();
+  followSliders();
 }
 
 followTheme();
 afterwards();
-followSliders();
 listenToKeys();
+listenForLog();
 document.addEventListener("lines", showTimes);
 keepLive(document.body.dataset.topic, afterwards);

@@ -30,7 +30,9 @@ export function keepLive(topic, afterwards) {
   function open() {
     source = new EventSource(`/headway/v1/live?topic=${encodeURIComponent(topic)}`);
     source.onopen = () => say(shown, "live", false);
-    source.onerror = () => say(shown, `stale since ${new Date().toLocaleTimeString()}`, true);
+    source.onerror = () => {
+      if (!shown.classList.contains("stale")) say(shown, `stale since ${now()}`, true);
+    };
     // The first snapshot, too: something may have changed since the page was made.
     for (const kind of ["snapshot", "change", "gone"]) source.addEventListener(kind, load);
   }
@@ -42,6 +44,10 @@ export function keepLive(topic, afterwards) {
   });
   window.addEventListener("pagehide", () => source?.close());
   if (!document.hidden) open();
+}
+
+function now() {
+  return new Date().toLocaleTimeString();
 }
 
 function say(shown, text, stale) {

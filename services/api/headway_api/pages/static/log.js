@@ -1,23 +1,40 @@
 // The end of a log that grows: lines come by a stream, and the view stays at the end unless somebody
-// has scrolled away from it.
+// has scrolled away from it.  A tab that nobody sees has no stream.
 import { parsed } from "./live.js";
+import { keepOut } from "./morph.js";
 
 const MOST = 400; // lines that stay in the page
 const NEAR = 60; // pixels from the end that count as the end
-let source = null;
+const begun = new WeakSet();
+let followed = null;
 
 /** Follow the log of the page, if its end is shown and its attempt runs. */
 export function followLog() {
-  const box = document.getElementById("follow");
-  const address = box?.dataset.stream;
-  if (source && source.address === address) return;
-  source?.stream.close();
-  source = address ? { address, stream: opened(box.querySelector(".log"), address) } : null;
+  const address = document.getElementById("follow")?.dataset.stream;
+  if (!address || document.hidden) return close();
+  const log = address.split("?")[0];
+  if (followed?.log === log) return;
+  close();
+  followed = { log, stream: opened(document.querySelector("#follow .log"), address) };
+}
+
+/** Have the log be followed while its tab is seen. */
+export function listenForLog() {
+  document.addEventListener("visibilitychange", followLog);
+  window.addEventListener("pageshow", followLog);
+  window.addEventListener("pagehide", close);
+}
+
+function close() {
+  followed?.stream.close();
+  followed = null;
 }
 
 function opened(list, address) {
-  const stream = new EventSource(address);
-  toTheEnd();
+  const stream = new EventSource(address); // lines that come again are known by their ids
+  if (!begun.has(list)) toTheEnd();
+  begun.add(list);
+  keepOut(list);
   stream.onmessage = (event) => {
     const atEnd = isAtEnd();
     for (const line of parsed(`<ol>${event.data}</ol>`).querySelectorAll("li")) {
@@ -27,7 +44,6 @@ function opened(list, address) {
     if (atEnd) toTheEnd();
     list.dispatchEvent(new Event("lines", { bubbles: true }));
   };
-  window.addEventListener("pagehide", () => stream.close());
   return stream;
 }
 

@@ -1,10 +1,14 @@
 // A slider shows its value beside it.
+const followed = new WeakSet();
 
 /** Have each slider of the page show its value. */
 export function followSliders() {
   for (const slider of document.querySelectorAll("input[data-shows]")) {
-    slider.addEventListener("input", () => {
+    const show = () => {
       document.getElementById(slider.dataset.shows).textContent = slider.value;
-    });
+    };
+    show(); // what the API has sent may be another one than what is chosen
+    if (!followed.has(slider)) slider.addEventListener("input", show);
+    followed.add(slider);
   }
 }

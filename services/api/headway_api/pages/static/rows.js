@@ -50,7 +50,7 @@ class Rows {
     keepOut(this.body);
     this.height = this.body.querySelector("tr").getBoundingClientRect().height;
     this.first = Number(this.body.dataset.first);
-    document.querySelector(".paging")?.remove();
+    this.body.dataset.drawn = ""; // what leads to other rows is not needed any more
     window.addEventListener("scroll", this.look, { passive: true });
     window.addEventListener("resize", this.look, { passive: true });
   }
@@ -67,7 +67,7 @@ class Rows {
     this.above.firstElementChild.style.height = `${from * this.height}px`;
     this.below.firstElementChild.style.height = `${(this.rows.length - until) * this.height}px`;
     this.body.replaceChildren(this.above, ...drawn, this.below);
-    this.afterwards?.();
+    this.afterwards(this.rows.map((row) => row.task_id));
   }
 
   row({ task_id: task, mapped, nth }) {

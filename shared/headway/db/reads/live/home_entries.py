@@ -60,6 +60,24 @@ HOME = hot("""
                                   WHERE CAST(:bundles AS text[]) IS NULL
                                      OR bundle = ANY (CAST(:bundles AS text[])))) AS text)
      UNION ALL
+    SELECT 'dags', false,
+           CAST(jsonb_build_object(
+               'dags', count(*), 'paused', count(*) FILTER (WHERE paused),
+               'latest_version', max(version_id),
+               'paused_backfills', (SELECT count(*) FROM backfill
+                                     WHERE backfill.paused AND cancelled_at IS NULL
+                                       AND backfill.dag_id IN (SELECT dag_id FROM visible)))
+               AS text)
+      FROM dag
+     WHERE CAST(:bundles AS text[]) IS NULL OR bundle = ANY (CAST(:bundles AS text[]))
+     UNION ALL
+    SELECT 'processes', false,
+           CAST(jsonb_build_object(
+               'processes', count(*), 'draining', count(drain_requested_at),
+               'latest', max(id)) AS text)
+      FROM process
+     WHERE ended_at IS NULL AND CAST(:bundles AS text[]) IS NULL
+     UNION ALL
     (SELECT 'running/' || dag_id || '/' || run_id, false,
             CAST(jsonb_build_object('started_at', started_at) AS text)
        FROM running
@@ -73,7 +91,7 @@ HOME = hot("""
 
 
 def home(conn: Connection, bundles: Sequence[str] | None) -> LiveEntries | None:
-    """Return `counts`, `running/DAG/RUN` of the latest runs, and `failed/DAG/RUN` of the last."""
+    """Return `counts`, `dags`, `processes`, `running/DAG/RUN` and `failed/DAG/RUN` of the last."""
     asked = {"counted": MOST_COUNTED, "looked_at": LOOKED_AT, "shown": MOST_SHOWN}
     return live_entries.read(conn, HOME, bundles, asked)
 

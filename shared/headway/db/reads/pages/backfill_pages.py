@@ -28,6 +28,7 @@ PAGE = hot("""
                     OR dag.bundle = ANY (CAST(:bundles AS text[])))
                AND (CAST(:dag_id AS text) IS NULL OR backfill.dag_id = :dag_id)
                AND (CAST(:number AS bigint) IS NULL OR backfill.id = :number)
+               AND (NOT :paused OR backfill.paused AND backfill.cancelled_at IS NULL)
                AND CASE WHEN CAST(:last AS bigint) IS NULL THEN true
                         WHEN :descending THEN backfill.id < :last
                         ELSE backfill.id > :last END
@@ -58,9 +59,11 @@ class ListedBackfill:
     ended_at: datetime | None
 
 
-def page(conn: Connection, asked: Asked, dag_id: str | None = None) -> ListPage[ListedBackfill]:
-    """Return a page of the backfills, in the order in which they were created."""
-    return _page(conn, asked, dag_id)
+def page(
+    conn: Connection, asked: Asked, dag_id: str | None = None, *, paused: bool = False
+) -> ListPage[ListedBackfill]:
+    """Return a page of the backfills, or of those that are paused, in the order of their making."""
+    return _page(conn, asked, dag_id, paused=paused)
 
 
 def one(conn: Connection, bundles: Sequence[str] | None, number: int) -> ListedBackfill | None:
@@ -69,13 +72,19 @@ def one(conn: Connection, bundles: Sequence[str] | None, number: int) -> ListedB
 
 
 def _page(
-    conn: Connection, asked: Asked, dag_id: str | None = None, number: int | None = None
+    conn: Connection,
+    asked: Asked,
+    dag_id: str | None = None,
+    number: int | None = None,
+    *,
+    paused: bool = False,
 ) -> ListPage[ListedBackfill]:
-    listing = PagedList("backfills", (int,), "id", asked.descending, {"dag_id": dag_id})
+    filters = {"dag_id": dag_id, "paused": paused}
+    listing = PagedList("backfills", (int,), "id", asked.descending, filters)
     (last,) = listing.key(asked.cursor) or (None,)
     parameters = {
         "bundles": paging.as_list(asked.bundles),
-        "dag_id": dag_id,
+        **filters,
         "number": number,
         "last": last,
         "descending": asked.descending,

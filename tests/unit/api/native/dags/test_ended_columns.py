@@ -36,7 +36,7 @@ def test_a_column_with_a_task_that_has_not_ended_is_read_again() -> None:
 
 
 def test_those_that_were_asked_for_last_stay() -> None:
-    ended = EndedColumns(most_bytes=4)
+    ended = EndedColumns(most_bytes=2 * column(SUCCESS, SUCCESS).size)
     for run in (1, 2):
         ended.remember({run: key(run)}, {run: column(SUCCESS, SUCCESS)})
     ended.known({1: key(1)})
