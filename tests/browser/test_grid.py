@@ -82,3 +82,19 @@ def test_rows_of_a_large_grid_are_reached_without_script(desk: Watched) -> None:
     page.get_by_role("link", name="those after").click()
     assert page.locator(".cells").last.get_attribute("data-task") == "step_129"
     plain.close()
+
+
+def test_a_rectangle_is_outlined_in_rows_that_a_script_has_drawn(desk: Watched) -> None:
+    desk.go("/dags/wide")
+    desk.page.locator(".grid tr.gap").first.wait_for(state="attached")
+    row, place = cell(desk, "step_001", 0)
+    row.click(position=place)
+    desk.page.locator("#panel > h2", has_text="step_001").wait_for()
+    row, place = cell(desk, "step_003", 0)
+    row.click(position=place, modifiers=["Shift"])
+
+    desk.page.locator("#panel", has_text="3 cells").wait_for()
+    for task in ("step_001", "step_002", "step_003"):
+        desk.page.locator(f".cells[data-task='{task}'] .chosen").wait_for(state="attached")
+    assert desk.page.locator(".grid .chosen").count() == 3
+    assert not desk.page.locator(".paging").is_visible()

@@ -89,3 +89,32 @@ def test_a_page_follows_again_when_a_killed_api_is_back(desk: Watched) -> None:
     live.filter(has_text=re.compile("^live$")).wait_for(timeout=60_000)
     run = desk.shop.stack.trigger("stores")
     desk.page.locator(f".columns a[aria-label^='{run.run_id}:']").wait_for()
+
+
+def test_a_dag_that_somebody_pauses_shows_in_the_list(desk: Watched) -> None:
+    desk.go("/dags")
+    desk.page.locator("#live", has_text="live").wait_for()
+
+    assert desk.shop.stack.headway("dags", "pause", "wide").returncode == 0
+
+    desk.page.locator("tr", has_text="wide").locator(".chip", has_text="paused").wait_for()
+    assert desk.shop.stack.headway("dags", "unpause", "wide").returncode == 0
+    desk.page.locator("tr", has_text="wide").locator(".chip").wait_for(state="detached")
+
+
+def test_a_log_stays_where_somebody_reads_when_its_page_is_loaded_again(desk: Watched) -> None:
+    page, run = desk.page, desk.shop.run_id("exports")
+    for number in range(4):
+        desk.go(f"/dags/exports/runs/{run}/tasks/export_{number}/attempts/1/log")
+        if page.locator("#follow[data-stream]").count():
+            break
+    page.locator("#live", has_text="live").wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    shown = page.locator(".log li").count()
+
+    with page.expect_response(lambda answer: "/log?" in answer.url or answer.url.endswith("/log")):
+        page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    page.wait_for_timeout(300)
+
+    assert page.evaluate("scrollY") == 0
+    assert page.locator(".log li").count() >= shown
