@@ -253,3 +253,22 @@ def test_times_are_in_utc_for_who_has_no_script(api: Api, run: int, viewer: Test
         '<time datetime="2024-05-06T07:08:09.000+00:00" title="2024-05-06 07:08:09 UTC">'
         "2024-05-06 07:08:09</time>" in text
     )
+
+
+def test_a_task_shows_what_it_has_left_and_how_it_did_lately(
+    api: Api, run: int, viewer: TestClient
+) -> None:
+    sql(
+        api.engine,
+        "INSERT INTO xcom (task_instance_id, attempt, key, value) "
+        "SELECT id, 1, key, value FROM task_instance, (VALUES "
+        "('rows', CAST('[1, 2]' AS json)), ('text', to_json(repeat('x', 3000)))) "
+        "AS it (key, value) WHERE task_id = 'a'",
+    )
+
+    page = viewer.get(f"/dags/etl/runs/{RUN}/tasks/a").text
+
+    assert "rows</td>" in page
+    assert "xcomEntries/text" in page
+    assert "xcomEntries/rows" not in page
+    assert 'aria-current="true"' in page

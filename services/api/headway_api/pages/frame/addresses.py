@@ -93,6 +93,15 @@ def raw_log(dag_id: str, run_id: str, task_id: str, map_index: int, attempt: int
     return path + _query({"map_index": map_index})
 
 
+def xcom(dag_id: str, run_id: str, task_id: str, map_index: int, key: str) -> str:
+    """Return where the value of an XCom is, as JSON."""
+    path = (
+        f"/api/v2/dags/{_part(dag_id)}/dagRuns/{_part(run_id)}"
+        f"/taskInstances/{_part(task_id)}/xcomEntries/{_part(key)}"
+    )
+    return path + _query({"map_index": map_index})
+
+
 def graph(dag_id: str, version: int | None = None) -> str:
     """Return the page of the graph of a version, by default of the one in force."""
     return f"{dag(dag_id)}/graph{_query({'version': version})}"

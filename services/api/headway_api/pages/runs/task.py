@@ -20,6 +20,7 @@ from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 from headway_api.pages.logs.log_end import LogEnd, end_of_log
+from headway_api.pages.runs.task_results import task_results
 
 router = page_router()
 
@@ -56,7 +57,7 @@ def show_task(
     """Show a task instance; of a mapped task, the list of its instances."""
     found = task_in_run(caller, dag_id, run_id, task_id)
     if found.one is not None:
-        return page(request, "task.html", caller, {"found": found.one, "zone": found.zone})
+        return _page(request, caller, found, found.one)
     name = {"dag_id": dag_id, "run_id": run_id, "task_id": task_id}
     return page(request, "mapped.html", caller, {"found": found.instances, **name})
 
@@ -70,8 +71,13 @@ def show_instance(
     wanted = next((it for it in found.instances if it.task.map_index == map_index), None)
     if wanted is None:
         raise TaskNotFoundError(f"Task {task_id!r} has no instance {map_index} in this run.")
-    one = _one(caller, found.bundle, wanted)
-    return page(request, "task.html", caller, {"found": one, "zone": found.zone})
+    return _page(request, caller, found, _one(caller, found.bundle, wanted))
+
+
+def _page(request: Request, caller: Caller, found: TaskInRun, one: TaskPage) -> Response:
+    results = caller.read(lambda conn: task_results(caller, conn, one.history.task))
+    context = {"found": one, "zone": found.zone, "results": results}
+    return page(request, "task.html", caller, context)
 
 
 def task_in_run(caller: Caller, dag_id: str, run_id: str, task_id: str) -> TaskInRun:
