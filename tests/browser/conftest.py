@@ -113,8 +113,12 @@ def _is_stuck(conn: Connection) -> bool:
     return all(conn.execute(_STATE, each).first() for each in (runs, waits))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser for the tests of a module: Playwright keeps an event loop in its thread.
+
+    While it does, no other test can run one.
+    """
     chromium = required_program("chromium", "chromium")
     with sync_playwright() as playwright:
         yield playwright.chromium.launch(
@@ -123,7 +127,7 @@ def browser() -> Iterator[Browser]:
         )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def signed_in(browser: Browser, shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cookies of a browser in which the admin is signed in, by a link."""
     linked = shop.stack.headway("accounts", "link", "admin", "--at", shop.address)

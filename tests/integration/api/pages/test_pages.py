@@ -272,3 +272,19 @@ def test_a_task_shows_what_it_has_left_and_how_it_did_lately(
     assert "xcomEntries/text" in page
     assert "xcomEntries/rows" not in page
     assert 'aria-current="true"' in page
+
+
+def test_a_large_graph_opens_around_what_failed(api: Api, viewer: TestClient) -> None:
+    names = [f"t{nth:03}" for nth in range(320)]
+    chain = [seed.task(it, *names[max(nth - 1, 0) : nth]) for nth, it in enumerate(names)]
+    seed.start_run(api.engine, seed.dag(*chain))
+
+    page = viewer.get("/dags/etl/graph?task=t100&depth=1").text
+    assert [name for name in names if f">{name}<" in page] == ["t099", "t100", "t101"]
+    assert "All 320 tasks" in page
+    whole = viewer.get("/dags/etl/graph?all=yes").text
+    assert all(f">{name}<" in whole for name in names)
+    of_run = viewer.get(f"/dags/etl/runs/{RUN}/graph").text
+    assert "t002" in of_run
+    assert "t003" not in of_run
+    assert viewer.get("/dags/etl/graph?task=none").status_code == 404

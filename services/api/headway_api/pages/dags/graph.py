@@ -1,65 +1,109 @@
 """The graph of a DAG's version, and that of a run as it was."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from headway.actions.dags.history import as_it_was, graph_of_run
 from headway.db.reads.charts import run_times
 from headway.decide.charts.grid import CODED
+from headway.decide.charts.neighbours import around
 from headway.domain.accounts import Permission
+from headway.domain.errors import TaskNotFoundError
 from headway.domain.states import TaskState
 from headway_api.airflow.named import run_named
 from headway_api.auth.caller import AnyCaller, Caller
-from headway_api.pages.dags.graph_svg import drawn
+from headway_api.pages.dags.graph_svg import DrawnGraph, drawn
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 
 router = page_router()
 
+MOST_TASKS: Final = 300
+"""Tasks of the largest graph that is shown as a whole unless that is asked for."""
+
 _DAG = addresses.DAGS + "/{dag_id}"
+
+
+class GraphQuery(BaseModel):
+    """Which part of a large graph is shown: the tasks around one, or all."""
+
+    version: int | None = Field(None, ge=1, le=2**31 - 1)
+    task: str = ""
+    depth: int = Field(2, ge=0, le=20)
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPart:
+    """What is drawn of a graph of `total` tasks; `around` is the task in the middle of a part."""
+
+    graph: DrawnGraph
+    total: int
+    around: str | None
 
 
 @router.get(_DAG + "/graph")
 def show_graph(
-    request: Request,
-    caller: AnyCaller,
-    dag_id: str,
-    version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    request: Request, caller: AnyCaller, dag_id: str, query: Annotated[GraphQuery, Query()]
 ) -> Response:
     """Show the graph of a version, by default of the one in force."""
 
     def read(conn: Connection) -> dict[str, Any]:
         caller.check_dag(conn, Permission.READ, dag_id)
-        was = as_it_was(conn, dag_id, version)
+        was = as_it_was(conn, dag_id, query.version)
         upstream = {task.task_id: task.upstream for task in was.spec.tasks}
-        return {"dag_id": dag_id, "number": was.number, "graph": drawn(upstream)}
+        part = _part(upstream, query, next(iter(upstream), ""))
+        return {"dag_id": dag_id, "number": was.number, "part": part, "query": query}
 
     return page(request, "graph.html", caller, caller.read(read))
 
 
 @router.get(_DAG + "/runs/{run_id}/graph")
-def show_run_graph(request: Request, caller: AnyCaller, dag_id: str, run_id: str) -> Response:
+def show_run_graph(
+    request: Request,
+    caller: AnyCaller,
+    dag_id: str,
+    run_id: str,
+    query: Annotated[GraphQuery, Query()],
+) -> Response:
     """Show the graph of a run with the states of its tasks."""
-    context = caller.read(lambda conn: _of_run(caller, conn, dag_id, run_id))
+    context = caller.read(lambda conn: _of_run(caller, conn, (dag_id, run_id), query))
     return page(request, "run_graph.html", caller, context)
 
 
-def _of_run(caller: Caller, conn: Connection, dag_id: str, run_id: str) -> dict[str, Any]:
-    listed = run_named(caller, conn, dag_id, run_id, Permission.READ)
-    found = graph_of_run(conn, dag_id, run_id)
+def _of_run(
+    caller: Caller, conn: Connection, where: tuple[str, str], query: GraphQuery
+) -> dict[str, Any]:
+    listed = run_named(caller, conn, *where, Permission.READ)
+    found = graph_of_run(conn, *where)
     upstream = {task_id: task.upstream for task_id, task in found.graph.tasks.items()}
-    counts = run_times.state_counts(conn, dag_id, run_id)
+    counts = run_times.state_counts(conn, *where)
+    failed = (task for task in upstream if TaskState.FAILED in counts.get(task, {}))
     return {
         "run": listed.run,
-        "graph": drawn(upstream),
+        "part": _part(upstream, query, next(failed, next(iter(upstream), ""))),
+        "query": query,
         "states": {task_id: _telling(its) for task_id, its in counts.items()},
         "counts": counts,
     }
+
+
+def _part(upstream: Mapping[str, Sequence[str]], query: GraphQuery, first: str) -> GraphPart:
+    """Return all of a graph, or of a large one the part around a task: else around the first."""
+    if query.task and query.task not in upstream:
+        raise TaskNotFoundError(f"This version has no task {query.task!r}.")
+    total = len(upstream)
+    if query.all or not upstream or (total <= MOST_TASKS and not query.task):
+        return GraphPart(drawn(upstream), total, None)
+    middle = query.task or first
+    return GraphPart(drawn(around(upstream, middle, query.depth)), total, middle)
 
 
 def _telling(states: Mapping[TaskState, int]) -> str:
