@@ -88,3 +88,18 @@ def test_a_reason_is_in_the_journal(api: Api, run: int) -> None:
         client.headers["Accept"] = "text/html"
         client.post("/dags/etl/pause", data={"reason": "incident 12"})
         assert "incident 12" in client.get("/journal").text
+
+
+def test_a_worker_drains_after_a_preview(api: Api, run: int, viewer: TestClient) -> None:
+    seed.register(api.engine, "worker")
+    with api.client(api.token("ada")) as client:
+        client.headers["Accept"] = "text/html"
+        listed = client.get("/processes").text
+        path = listed.split('aria-label="Drain worker')[0].rpartition('href="')[2].rstrip('" ')
+        assert viewer.post(path, data={}).status_code == 403
+        assert "takes no more attempts" in client.get(path).text
+        assert "drains" not in client.get("/processes").text
+        client.post(path, data={"reason": "a new kernel"})
+        assert "drains" in client.get("/processes").text
+        assert "a new kernel" in client.get("/journal").text
+        assert client.get("/processes/4711/drain").status_code == 404

@@ -1,5 +1,6 @@
 """The files that pages load, at an address that changes with their content."""
 
+import gzip
 import mimetypes
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from starlette.responses import Response
 
 from headway.domain.errors import NotFoundError
 from headway_api.http.caching import IMMUTABLE
-from headway_api.http.compressing import compressed
+from headway_api.http.compressing import takes_gzip
 
 PREFIX: Final = "/static"
 _FOLDER: Final = Path(__file__).parent.parent / "static"
@@ -40,6 +41,11 @@ class Assets:
             whole.update(f"{path}:{len(content)}:".encode() + content)
         return whole.hexdigest()
 
+    @cached_property
+    def in_gzip(self) -> Mapping[str, bytes]:
+        """Each file as it is sent to who takes gzip."""
+        return {path: gzip.compress(content, mtime=0) for path, content in self.files.items()}
+
     def address(self, path: str) -> str:
         """Return where a browser finds a file; KeyError if there is none."""
         self.files[path]
@@ -60,5 +66,7 @@ async def show_asset(  # async, so that it needs no thread
     if content is None or digest != ASSETS.digest:
         raise NotFoundError("This file belongs to another version of Headway. Load the page again.")
     media_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    headers = {"Cache-Control": IMMUTABLE}
-    return Response(compressed(request, content, headers), headers=headers, media_type=media_type)
+    headers = {"Cache-Control": IMMUTABLE, "Vary": "Accept-Encoding"}
+    if takes_gzip(request):
+        content, headers["Content-Encoding"] = ASSETS.in_gzip[path], "gzip"
+    return Response(content, headers=headers, media_type=media_type)
