@@ -50,7 +50,7 @@ CLEARED = TaskState.NONE
             RunChange(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 5)),
             (
                 "1 task instance cleared; the run waits to start; "
-                "it has version 3, while 5 is in force"
+                "it has version 3, while 5 is in force (--version latest takes that)"
             ),
         ),
         (
@@ -79,4 +79,4 @@ CLEARED = TaskState.NONE
     ],
 )
 def test_a_change_is_told_in_one_sentence(change: RunChange, sentence: str) -> None:
-    assert told(change) == sentence
+    assert told(change, " (--version latest takes that)") == sentence

@@ -1,8 +1,8 @@
 """Delete connections and variables, grant them to DAGs, and take grants back."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from fastapi import Path, Query, Request
 from pydantic import BaseModel
@@ -37,6 +37,11 @@ class GrantFields(BaseModel):
     dag: str = ""
     reason: str = ""
 
+    @classmethod
+    def of(cls, form: Mapping[str, str]) -> Self:
+        """Return what a form says."""
+        return cls(dag=form.get("dag", ""), reason=form.get("reason", ""))
+
 
 _LISTS: Final = {
     SecretKind.CONNECTION: addresses.CONNECTIONS,
@@ -61,8 +66,7 @@ def change_connection(
     request: Request, caller: AnyCaller, name: _Name, change: SecretChange, form: Form
 ) -> Response:
     """Delete a connection, or change who may read it."""
-    fields = GrantFields(dag=form.get("dag", ""), reason=form.get("reason", ""))
-    wanted = _change(caller, SecretKind.CONNECTION, name, change, fields)
+    wanted = _change(caller, SecretKind.CONNECTION, name, change, GrantFields.of(form))
     return carried_out(request, caller, wanted, form)
 
 
@@ -79,8 +83,7 @@ def change_variable(
     request: Request, caller: AnyCaller, name: _Name, change: SecretChange, form: Form
 ) -> Response:
     """Delete a variable, or change who may read it."""
-    fields = GrantFields(dag=form.get("dag", ""), reason=form.get("reason", ""))
-    wanted = _change(caller, SecretKind.VARIABLE, name, change, fields)
+    wanted = _change(caller, SecretKind.VARIABLE, name, change, GrantFields.of(form))
     return carried_out(request, caller, wanted, form)
 
 

@@ -17,7 +17,7 @@ from headway.domain.variable import EVERY_DAG, Secret, SecretKind, StoredVariabl
 from headway.runtime.settings.secret_keys import keys
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
-from headway_api.pages.frame.fields import json_object, number
+from headway_api.pages.frame.fields import json_object, names, number
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import SecretForm, page_router
 
@@ -112,7 +112,7 @@ def _set(
 ) -> Response:
     """Store what the form has.  No page repeats a value, so there is no preview of it."""
     caller.require(Permission.ADMINISTER)
-    dags = form.get("dags", "").replace(",", " ").split()
+    dags = names(form.get("dags", ""))
 
     def work(conn: Transaction) -> None:
         description = form.get("description") or None

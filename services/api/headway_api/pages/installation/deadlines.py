@@ -12,7 +12,7 @@ from headway.db.reads.deadline_views import DeadlineView
 from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.accounts import Permission
 from headway.domain.states import DeadlineState
-from headway_api.auth.caller import AnyCaller
+from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.native.access import check_named_run
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.exports import ExportFormat, exported
@@ -38,14 +38,10 @@ def show_deadlines(
 ) -> Response:
     """List deadlines, those of the latest runs first."""
     caller.require(Permission.READ)
-    asked, dag_id = caller.page(_PAGE, query.cursor or None), query.dag or None
-
-    def read(conn: Connection) -> ListPage[DeadlineView]:
-        check_named_run(caller, conn, dag_id, None)
-        return deadline_views.page(conn, asked, dag_id, None, query.state or None)
-
+    asked = caller.page(_PAGE, query.cursor or None)
+    found = caller.read(lambda conn: _deadlines(caller, conn, query, asked))
     states = [str(state) for state in DeadlineState]
-    context = {"found": caller.read(read), "query": query, "states": states}
+    context = {"found": found, "query": query, "states": states}
     return page(request, "deadlines.html", caller, context)
 
 
@@ -59,7 +55,14 @@ def export_deadlines(
     """Send the deadlines that the page lists."""
 
     def read(conn: Connection, asked: Asked) -> ListPage[DeadlineView]:
-        check_named_run(caller, conn, query.dag or None, None)
-        return deadline_views.page(conn, asked, query.dag or None, None, query.state or None)
+        return _deadlines(caller, conn, query, asked)
 
     return exported(request, caller, form, DeadlineView, read)
+
+
+def _deadlines(
+    caller: Caller, conn: Connection, query: DeadlinesQuery, asked: Asked
+) -> ListPage[DeadlineView]:
+    dag_id = query.dag or None
+    check_named_run(caller, conn, dag_id, None)
+    return deadline_views.page(conn, asked, dag_id, None, query.state or None)
