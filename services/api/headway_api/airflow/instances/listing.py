@@ -162,8 +162,10 @@ def get_task_instances(
     wanted = replace(query.filter(), dag_id=or_all(dag_id), run_id=or_all(dag_run_id))
 
     def read(conn: Connection) -> ShownTaskInstances:
-        check_named(caller, conn, dag_id, dag_run_id)
-        return _page(caller, conn, query, wanted, query.order_by)
+        found = _page(caller, conn, query, wanted, query.order_by)
+        if not found.task_instances:  # what has instances that the caller sees is there
+            check_named(caller, conn, dag_id, dag_run_id)
+        return found
 
     return caller.read(read)
 

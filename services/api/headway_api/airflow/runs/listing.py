@@ -114,8 +114,10 @@ def get_dag_runs(
     wanted = query.filter(or_all(dag_id))
 
     def read(conn: Connection) -> ShownRuns:
-        check_named(caller, conn, dag_id)
-        return _page(caller, conn, query, wanted, query.order_by)
+        found = _page(caller, conn, query, wanted, query.order_by)
+        if not found.dag_runs:  # what has runs that the caller sees is there
+            check_named(caller, conn, dag_id)
+        return found
 
     return caller.read(read)
 

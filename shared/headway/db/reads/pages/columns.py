@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 Values: TypeAlias = Callable[[Sequence[Any]], list[Any]]
@@ -13,15 +14,15 @@ def values_of(
     """Return a function that takes the values of a dataclass's fields, in order, from a row.
 
     The first `skip` fields are left out.  `converted` has, by field, the function to which the
-    value of its column is given.  KeyError if a field has no column.
+    value of its column is given.  KeyError if a field has no column.  There must be two fields.
     """
     place_of = {column: place for place, column in enumerate(columns)}
     names = [field.name for field in fields(kind)[skip:]]
-    places = [place_of[name] for name in names]
+    take = itemgetter(*[place_of[name] for name in names])
     conversions = [(names.index(name), convert) for name, convert in converted.items()]
 
     def values(row: Sequence[Any]) -> list[Any]:
-        taken = [row[place] for place in places]
+        taken = [*take(row)]
         for place, convert in conversions:
             taken[place] = convert(taken[place])
         return taken
