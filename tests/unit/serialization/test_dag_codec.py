@@ -294,6 +294,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         callbacks=events,
         slas=(DeadlineSpec(seconds=60.0),),
         notifiers=(NotifierSpec(connection="ops"),),
+        owner="ann",
     )
     spec = replace(
         SMALL,

@@ -67,6 +67,7 @@ class TaskSpec:
     the first only these are tried again, those of the second never are.  `callbacks` are the
     events for which its code has functions to call.  `slas` are the deadlines by which all of
     its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
+    `owner` is whom people ask about the task.
     """
 
     task_id: str
@@ -99,6 +100,7 @@ class TaskSpec:
     slas: tuple[DeadlineSpec, ...] = ()
     notifiers: tuple[NotifierSpec, ...] = ()
     doc_md: str | None = None
+    owner: str | None = None
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

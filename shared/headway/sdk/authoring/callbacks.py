@@ -31,17 +31,19 @@ _RAISED: Final = {
 }
 
 ON_EXECUTE: Final = "on_execute_callback"
-_TASK: Final = {f"on_{event}_callback": event for event in CallbackEvent}
+OF_TASK: Final = {f"on_{event}_callback": event for event in CallbackEvent}
+"""The event of each option of a task that has functions to call."""
+
 _RUN: Final = {
     name: event
-    for name, event in _TASK.items()
+    for name, event in OF_TASK.items()
     if event in (CallbackEvent.SUCCESS, CallbackEvent.FAILURE)
 }
 
 
 def of_task(options: Mapping[str, Any]) -> Callbacks:
     """Return the functions among a task's options, by the event that they are for."""
-    return _given(_TASK, options)
+    return _given(OF_TASK, options)
 
 
 def of_runs(options: Mapping[str, Any]) -> Callbacks:

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Unpack, overload
 from headway.domain.dag.names import check_key
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks, current
+from headway.sdk.authoring.dag_attributes import DagAttributes
 from headway.sdk.authoring.dag_time import DagTime
-from headway.sdk.authoring.options import DAG_OPTIONS, DagOptions, specify
+from headway.sdk.authoring.options import (
+    DAG_OPTIONS,
+    DATES,
+    REFUSED,
+    DagOptions,
+    specify,
+    within,
+)
 from headway.sdk.authoring.task_options import TASK_OPTIONS
 from headway.sdk.values import checks
 
@@ -22,17 +30,20 @@ P = ParamSpec("P")
 _OF_DAGS_ALONE: Final = DAG_OPTIONS - TASK_OPTIONS
 
 
-class DAG(DagTime):
+class DAG(DagTime, DagAttributes):
     """A workflow.  Tasks made inside `with DAG(...)` belong to it."""
 
     def __init__(self, dag_id: str, **options: Unpack[DagOptions]) -> None:
         self.dag_id = check_key("DAG", dag_id)
         where = f"DAG {dag_id!r}"
-        checks.known(options, DAG_OPTIONS, where)
+        checks.known(options, DAG_OPTIONS, where, REFUSED)
         defaults = checks.mapping(options.get("default_args") or {}, f"{where}: default_args")
+        options = within(options, defaults, where)
+        defaults = {name: value for name, value in defaults.items() if name not in DATES}
         for name in defaults.keys() & _OF_DAGS_ALONE:
             raise DagError(f"{where}: default_args are for tasks; pass {name}= to the DAG itself.")
         self.default_args: Mapping[str, Any] = defaults
+        self.options: DagOptions = options
         self.spec = specify(dag_id, options)
         self.calls_on = callbacks.of_runs(options)
         self.params = dict(self.spec.params)

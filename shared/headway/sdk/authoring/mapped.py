@@ -12,7 +12,7 @@ from headway.sdk.authoring.blueprint import Blueprint, OperatorBlueprint
 from headway.sdk.authoring.current import current_dag
 from headway.sdk.authoring.expansion import Expansion, Items, product, rows
 from headway.sdk.authoring.operator import BaseOperator, accepted_names, defaults, place
-from headway.sdk.authoring.task_options import TASK_OPTIONS, TaskOptions
+from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS, TaskOptions
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
 from headway.sdk.running.task_runtime import TaskRuntime
 from headway.sdk.values import checks
@@ -92,7 +92,9 @@ class OperatorPartial:
         dag = self.arguments.get("dag") or current_dag()
         self.where = place(dag, self.arguments.get("task_id"))
         name = f"{self.operator.__name__}.partial()"
-        checks.known(self.arguments, accepted_names(self.operator), f"{self.where}: {name}")
+        checks.known(
+            self.arguments, accepted_names(self.operator), f"{self.where}: {name}", REFUSED
+        )
         if "task_id" not in self.arguments:
             raise DagError(f"{self.where}: {name} needs a task_id; pass task_id=….")
         if dag is not None:

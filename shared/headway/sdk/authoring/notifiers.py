@@ -1,12 +1,23 @@
 """Notifiers: what a DAG file gives as `notify=` of a DAG or of a task."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from headway.domain.dag.names import check_key
 from headway.domain.dag.notifiers import OF_TASKS, USUAL, NotifierSpec, NotifyEvent
 from headway.domain.dag.templates import fault_of
 from headway.domain.errors import DagError
 from headway.sdk.values import checks
+
+MAIL: Final = "smtp_default"
+"""The connection to the mail server by which `email=` of a task is told."""
+
+_MAILED: Final = {
+    NotifyEvent.FAILURE: "email_on_failure",
+    NotifyEvent.RETRY: "email_on_retry",
+}
+_SEPARATOR: Final = re.compile(r"[\s,;]+")
 
 
 class Notifier:
@@ -57,6 +68,20 @@ def of_task(value: object, where: str) -> tuple[NotifierSpec, ...]:
     for event in (event for notifier in found for event in notifier.on if event in OF_TASKS):
         raise DagError(f"{where}: {event} is for a DAG; of a task it is {OF_TASKS[event]}.")
     return found
+
+
+def by_email(options: Mapping[str, Any]) -> NotifierSpec | None:
+    """Return what tells the addresses in `email=`, by mail; None without any.
+
+    They are told of failures and retries, unless `email_on_failure` or `email_on_retry` is False.
+    """
+    told = [event for event, name in _MAILED.items() if checks.flag(options.get(name, True), name)]
+    given = options.get("email")
+    if given is None:
+        return None
+    addresses = _SEPARATOR.split(given.strip()) if isinstance(given, str) else given
+    to = checks.texts(addresses, "email")
+    return Notifier(MAIL, on=told, to=to).spec if told and to else None
 
 
 def _notifiers(value: object, where: str) -> tuple[NotifierSpec, ...]:

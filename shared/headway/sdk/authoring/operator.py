@@ -11,9 +11,10 @@ from headway.domain.dag.spec import TaskSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
+from headway.sdk.authoring.attributes import TaskAttributes
 from headway.sdk.authoring.current import current_dag
 from headway.sdk.authoring.dependencies import Dependent, Tasks, connect, cross_downstream
-from headway.sdk.authoring.task_options import TASK_OPTIONS, TaskOptions, stored
+from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS, TaskOptions, stored
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
 from headway.sdk.running.task_runtime import DEFAULT_SPARK
 from headway.sdk.values import checks
@@ -35,7 +36,7 @@ class OperatorType(type):
             where = f"{place(dag, given.get('task_id'))}: {cls.__name__}"
             if args:
                 raise DagError(f"{where} takes keyword arguments only: task_id=…")
-            checks.known(given, accepted_names(cls), where)
+            checks.known(given, accepted_names(cls), where, REFUSED)
         arguments = {**defaults(cls, dag), **given}
         operator = cls.make_apart(arguments, lambda: place(dag, given.get("task_id")))
         _join(operator, dag)
@@ -58,7 +59,7 @@ class OperatorType(type):
         return operator
 
 
-class BaseOperator(Dependent, metaclass=OperatorType):
+class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
     """One task.  Override `execute`; name in `template_fields` the attributes to render.
 
     The arguments that every task takes are in TaskOptions.  What `execute` returns
@@ -81,7 +82,7 @@ class BaseOperator(Dependent, metaclass=OperatorType):
         self.dag: DAG | None = options.get("dag") or current_dag()
         self.task_id: str = task_id
         if not options.keys() <= TASK_OPTIONS:
-            checks.known(options, TASK_OPTIONS, self.where)
+            checks.known(options, TASK_OPTIONS, self.where, REFUSED)
         self.upstream_task_ids: set[str] = set()
         self.downstream_task_ids: set[str] = set()
         try:
@@ -107,6 +108,12 @@ class BaseOperator(Dependent, metaclass=OperatorType):
     def execute(self, context: "Context") -> Any:
         """Do the work of the task; what is returned becomes its XCom."""
         raise NotImplementedError(f"{type(self).__name__} must define execute(self, context).")
+
+    def pre_execute(self, context: "Context") -> None:
+        """Do what comes right before `execute`; an error here fails the attempt."""
+
+    def post_execute(self, context: "Context", result: Any = None) -> None:
+        """Do what comes right after `execute` has returned the result."""
 
     def on_kill(self) -> None:
         """Do what there is to do when the task is told to stop, such as to cancel a job elsewhere.

@@ -57,7 +57,30 @@ class DagOptions(TypedDict, total=False):
 SCHEDULES: Final = ("schedule", "timetable", "schedule_interval")
 """The arguments that say when a DAG runs, of which it takes one; all but the first are old."""
 
+REFUSED: Final[Mapping[str, str]] = {
+    "fail_fast": (
+        "there is no fail_fast; a run whose task has failed starts nothing that waits for it, and "
+        "dagrun_timeout ends what goes on for too long."
+    ),
+    "fail_stop": (
+        "there is no fail_stop; a run whose task has failed starts nothing that waits for it, and "
+        "dagrun_timeout ends what goes on for too long."
+    ),
+    "max_consecutive_failed_dag_runs": (
+        "there is no max_consecutive_failed_dag_runs; set depends_on_past=True on its first tasks, "
+        "so that no run follows one that has failed."
+    ),
+}
+"""What Airflow's DAGs take and these do not, and what to write instead."""
+
+DATES: Final = frozenset({"start_date", "end_date"})
+"""What default_args may have although no task takes it."""
+
 DAG_OPTIONS: Final = frozenset(DagOptions.__annotations__)
+
+
+_WESTERNMOST, _EASTERNMOST = -12, 14
+"""Hours from UTC for which there are zones with a name and without summer time."""
 
 
 def _params(value: object, where: str) -> dict[str, JsonValue]:
@@ -83,8 +106,8 @@ def _overlap(value: object, where: str) -> Overlap | None:
 
 
 _STORED: Final[Mapping[str, checks.Check]] = {
-    "start_date": checks.optional(checks.instant),
-    "end_date": checks.optional(checks.instant),
+    "start_date": checks.optional(checks.date_of_schedule),
+    "end_date": checks.optional(checks.date_of_schedule),
     "catchup_window": checks.optional(checks.in_seconds(checks.time_limit)),
     "max_active_runs": checks.whole(1),
     "max_active_tasks": checks.whole(1),
@@ -141,6 +164,23 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
     )
 
 
+def within(options: DagOptions, defaults: Mapping[str, Any], where: str) -> DagOptions:
+    """Return the options with the dates that default_args has for tasks, if these are closer.
+
+    No task runs before its start date or after its end date, and nor do runs of nothing.
+    """
+    found: DagOptions = {**options}
+    for name, is_later in (("start_date", True), ("end_date", False)):
+        if defaults.get(name) is None:
+            continue
+        of_tasks = checks.date_of_schedule(defaults[name], f"{where}: {name} in default_args")
+        own = options.get(name)
+        dag = None if own is None else checks.date_of_schedule(own, f"{where}: {name}")
+        if dag is None or (of_tasks > dag if is_later else of_tasks < dag):
+            found[name] = defaults[name]  # type: ignore[literal-required]
+    return found
+
+
 def _events(given: Mapping[str, Any], where: str) -> tuple[CallbackEvent, ...]:
     try:
         return callbacks.events(callbacks.of_runs(given))
@@ -187,6 +227,8 @@ def timezone_of(start_date: datetime | None, explicit: str | tzinfo | None, wher
 def _zone_name(zone: object, where: str) -> str:
     if zone is UTC:
         return "UTC"
+    if isinstance(zone, tzinfo) and not _is_named(zone):
+        return _fixed(zone.utcoffset(None), where)
     name = zone if isinstance(zone, str) else getattr(zone, "key", getattr(zone, "zone", None))
     try:
         return ZoneInfo(str(name)).key
@@ -196,6 +238,21 @@ def _zone_name(zone: object, where: str) -> str:
         raise DagError(
             f"{where} must be a named zone such as America/New_York, not {zone}.{hint}"
         ) from None
+
+
+def _is_named(zone: tzinfo) -> bool:
+    return any(isinstance(getattr(zone, name, None), str) for name in ("key", "zone"))
+
+
+def _fixed(offset: timedelta | None, where: str) -> str:
+    """Return the name of the zone that is always so far from UTC; the names have whole hours."""
+    hours, rest = divmod(offset or timedelta(0), timedelta(hours=1))
+    if offset is None or rest or not _WESTERNMOST <= hours <= _EASTERNMOST:
+        raise DagError(
+            f"{where} must be a named zone such as America/New_York, or whole hours from UTC; "
+            f"{offset} has no name."
+        )
+    return f"Etc/GMT{-hours:+d}" if hours else "UTC"  # there, + is west
 
 
 def _timetable(schedule: object, timezone: str, where: str) -> "Timetable":

@@ -1,6 +1,6 @@
 """The arguments that every task takes, and how each is checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
@@ -9,7 +9,7 @@ from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
 from headway.domain.states import OnLost
 from headway.sdk.authoring.deadlines import deadlines
-from headway.sdk.authoring.notifiers import of_task
+from headway.sdk.authoring.notifiers import by_email, of_task
 from headway.sdk.values import checks
 from headway.sdk.values.retrying import exception_names
 
@@ -56,6 +56,10 @@ class TaskOptions(TypedDict, total=False):
     on_retry_callback: "Functions"
     on_skipped_callback: "Functions"
     doc_md: str | None
+    owner: str | None
+    email: str | Iterable[str] | None
+    email_on_failure: bool
+    email_on_retry: bool
     do_xcom_push: bool
     multiple_outputs: bool
 
@@ -82,10 +86,25 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "trigger_rule": checks.choice(TriggerRule),
     "depends_on_past": checks.flag,
     "doc_md": checks.optional(checks.text),
+    "owner": checks.optional(checks.text),
 }
 """The options that are part of a task's specification."""
 
 TASK_OPTIONS: Final = frozenset(TaskOptions.__annotations__)
+
+REFUSED: Final[Mapping[str, str]] = {
+    "start_date": "a task has no start_date of its own; give it to the DAG, or to default_args.",
+    "end_date": "a task has no end_date of its own; give it to the DAG, or to default_args.",
+    "wait_for_downstream": (
+        "there is no wait_for_downstream; set depends_on_past=True on the tasks that have to wait, "
+        "or max_active_runs=1 on the DAG."
+    ),
+    "run_as_user": (
+        "there is no run_as_user; give the task a queue whose workers run as that user."
+    ),
+    "executor": "there is no executor to choose; give the task a queue, and run workers for it.",
+}
+"""What Airflow's tasks take and these do not, and what to write instead."""
 
 
 RENAMED: Final[Mapping[str, str]] = {"sla": "slas", "notify": "notifiers"}
@@ -94,8 +113,11 @@ RENAMED: Final[Mapping[str, str]] = {"sla": "slas", "notify": "notifiers"}
 
 def stored(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given options that belong to the specification, checked."""
-    return {
+    found = {
         RENAMED.get(name, name): STORED[name](value, name)
         for name, value in options.items()
         if name in STORED
     }
+    if mail := by_email(options):
+        found["notifiers"] = (*found.get("notifiers", ()), mail)
+    return found

@@ -79,7 +79,9 @@ def _isolated(
 def _run(task: BaseOperator, context: Context) -> tuple[str, ...]:
     callbacks.call(task.calls_first, context)
     with minding_kill(task):
+        task.pre_execute(context)
         returned = task.execute(context)
+        task.post_execute(context, returned)
     skips = task.skips(returned)
     _push(task, returned, context)
     return skips

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
 from reprlib import Repr
+from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeAlias, TypeGuard
 
 from headway.domain.dag.names import LONGEST_NAME, check_key
@@ -133,6 +134,13 @@ def instant(value: object, where: str) -> datetime:
     return datetime.combine(moment.date(), moment.time(), UTC)  # pendulum's sums would be naive
 
 
+def date_of_schedule(value: object, where: str) -> datetime:
+    """Accept a date and time as `instant` does; one without a time zone is in UTC."""
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    return instant(value, where)
+
+
 def texts(value: object, where: str) -> tuple[str, ...]:
     """Accept a collection of strings; return them sorted, each once."""
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -152,10 +160,20 @@ def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
-def known(names: Iterable[str], accepted: Collection[str], where: str) -> None:
-    """Refuse the first of `names` that is not accepted, and show what was probably meant."""
+def known(
+    names: Iterable[str],
+    accepted: Collection[str],
+    where: str,
+    refused: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Refuse the first of `names` that is not accepted, and show what was probably meant.
+
+    `refused` says of names that Airflow has and Headway has not what to write instead.
+    """
     for name in names:
         if name not in accepted:
+            if name in refused:
+                raise DagError(f"{where}: {refused[name]}")
             known = sorted(accepted)
             near = get_close_matches(name, known)
             hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}."

@@ -62,16 +62,17 @@ BAD = {
             "not 'all_sucess'."
         ),
     ),
-    "naive_date": (
+    "odd_zone": (
         """
-        from datetime import datetime
+        from datetime import datetime, timedelta, timezone
         from headway.sdk import DAG
 
-        DAG("naive_date", start_date=datetime(2013, 1, 1))
+        half = timezone(timedelta(hours=5, minutes=30))
+        DAG("odd_zone", start_date=datetime(2013, 1, 1, tzinfo=half))
         """,
         (
-            "DAG 'naive_date': start_date is 2013-01-01 00:00:00, which has no time zone; write "
-            'pendulum.datetime(2013, 1, 1, tz="America/New_York").'
+            "DAG 'odd_zone': the time zone of start_date must be a named zone such as "
+            "America/New_York, or whole hours from UTC; 5:30:00 has no name."
         ),
     ),
     "no_date": (

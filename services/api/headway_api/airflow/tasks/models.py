@@ -64,6 +64,7 @@ class ShownTask(BaseModel):
         return cls(
             task_id=task.task_id,
             task_display_name=task.task_id,
+            owner=task.owner,
             start_date=graph.dag.start_date,
             end_date=graph.dag.end_date,
             trigger_rule=task.trigger_rule,

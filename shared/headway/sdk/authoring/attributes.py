@@ -1,0 +1,172 @@
+"""Options of tasks as attributes: read as they were given, and changed by assignment."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from headway.domain.dag.spec import TaskSpec
+from headway.domain.errors import DagError
+from headway.sdk.authoring import callbacks
+from headway.sdk.authoring.task_options import RENAMED, STORED
+
+if TYPE_CHECKING:
+    from headway.sdk.authoring.definition import DAG
+    from headway.sdk.authoring.operator import BaseOperator
+
+_DURATIONS: Final = frozenset({"retry_delay", "max_retry_delay", "execution_timeout"})
+
+
+class OptionAttribute:
+    """An option that is part of the task's specification: what is assigned changes that.
+
+    Before the task has a specification, in a constructor that has not called its base's, the
+    attribute is like any other; the options that the base is given decide.
+    """
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self.name = name
+        self.stored = RENAMED.get(name, name)
+
+    def __get__(self, task: "BaseOperator | None", _owner: type) -> Any:
+        if task is None:
+            return self
+        own = vars(task)
+        if "spec" not in own:
+            if self.name not in own:
+                raise AttributeError(f"{type(task).__name__!r} has no {self.name!r} as yet.")
+            return own[self.name]
+        value = getattr(own["spec"], self.stored)
+        in_seconds = self.name in _DURATIONS and value is not None
+        return timedelta(seconds=value) if in_seconds else value
+
+    def __set__(self, task: "BaseOperator", value: object) -> None:
+        own = vars(task)
+        if "spec" not in own:
+            own[self.name] = value
+            return
+        checked = STORED[self.name](value, f"{task.where}: {self.name}")
+        own["spec"] = replace(own["spec"], **{self.stored: checked})
+
+
+class CallbackAttribute:
+    """An option that has functions to call: what is assigned takes the place of all of them."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, task: "BaseOperator | None", _owner: type) -> Any:
+        if task is None:
+            return self
+        if self.name == callbacks.ON_EXECUTE:
+            return list(task.calls_first)
+        return list(task.calls_on.get(callbacks.OF_TASK[self.name], ()))
+
+    def __set__(self, task: "BaseOperator", value: object) -> None:
+        try:
+            given = callbacks.functions(value, self.name)
+        except DagError as error:
+            raise DagError(f"{task.where}: {error}") from None
+        if self.name == callbacks.ON_EXECUTE:
+            task.calls_first = given
+            return
+        calls = {**task.calls_on, callbacks.OF_TASK[self.name]: given}
+        task.calls_on = {event: found for event, found in calls.items() if found}
+        task.spec = replace(task.spec, callbacks=callbacks.events(task.calls_on))
+
+
+class TaskAttributes:
+    """What a task tells of itself, and what may be changed after it was made."""
+
+    task_id: str
+    dag: "DAG | None"
+    spec: TaskSpec
+    upstream_task_ids: set[str]
+    downstream_task_ids: set[str]
+
+    retries = OptionAttribute()
+    retry_delay = OptionAttribute()
+    retry_exponential_backoff = OptionAttribute()
+    max_retry_delay = OptionAttribute()
+    retry_jitter = OptionAttribute()
+    retry_on = OptionAttribute()
+    fail_fast_on = OptionAttribute()
+    execution_timeout = OptionAttribute()
+    sla = OptionAttribute()
+    notify = OptionAttribute()
+    pool = OptionAttribute()
+    pool_slots = OptionAttribute()
+    priority_weight = OptionAttribute()
+    weight_rule = OptionAttribute()
+    max_active_tis_per_dag = OptionAttribute()
+    max_active_tis_per_dagrun = OptionAttribute()
+    on_lost = OptionAttribute()
+    queue = OptionAttribute()
+    trigger_rule = OptionAttribute()
+    depends_on_past = OptionAttribute()
+    doc_md = OptionAttribute()
+    owner = OptionAttribute()
+    on_execute_callback = CallbackAttribute()
+    on_success_callback = CallbackAttribute()
+    on_failure_callback = CallbackAttribute()
+    on_retry_callback = CallbackAttribute()
+    on_skipped_callback = CallbackAttribute()
+
+    @property
+    def log(self) -> logging.Logger:
+        """The logger of the task's class: what it is told from INFO on is in the attempt's log."""
+        return logging.getLogger(f"{type(self).__module__}.{type(self).__qualname__}")
+
+    @property
+    def dag_id(self) -> str:
+        """The id of the task's DAG; AttributeError for a task that is in none."""
+        if self.dag is None:
+            raise AttributeError(f"The task {self.task_id!r} is in no DAG.")
+        return self.dag.dag_id
+
+    @property
+    def task_type(self) -> str:
+        """The name of the task's class."""
+        return type(self).__name__
+
+    @property
+    def is_setup(self) -> bool:
+        """Whether the task prepares what a teardown removes."""
+        return self.spec.is_setup
+
+    @property
+    def is_teardown(self) -> bool:
+        """Whether the task cleans up."""
+        return self.spec.is_teardown
+
+    @property
+    def start_date(self) -> datetime | None:
+        """The first date of the DAG."""
+        return self.dag.spec.start_date if self.dag else None
+
+    @property
+    def end_date(self) -> datetime | None:
+        """The last date of the DAG."""
+        return self.dag.spec.end_date if self.dag else None
+
+    @property
+    def upstream_list(self) -> "list[BaseOperator]":
+        """The tasks that it waits for, by their ids."""
+        return self._tasks(self.upstream_task_ids)
+
+    @property
+    def downstream_list(self) -> "list[BaseOperator]":
+        """The tasks that wait for it, by their ids."""
+        return self._tasks(self.downstream_task_ids)
+
+    def get_direct_relatives(self, upstream: bool = False) -> "list[BaseOperator]":
+        """Return the tasks that wait for it; with `upstream` those that it waits for."""
+        return self.upstream_list if upstream else self.downstream_list
+
+    def get_direct_relative_ids(self, upstream: bool = False) -> set[str]:
+        """Return the ids of the tasks that wait for it; with `upstream` of those it waits for."""
+        return set(self.upstream_task_ids if upstream else self.downstream_task_ids)
+
+    def _tasks(self, ids: Iterable[str]) -> "list[BaseOperator]":
+        return [self.dag.task_dict[task_id] for task_id in sorted(ids)] if self.dag else []
