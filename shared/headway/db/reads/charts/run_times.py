@@ -114,15 +114,14 @@ def timed_tasks(conn: Connection, dag_id: str, run_id: str) -> list[TimedTask]:
         upstream.setdefault(below, []).append(above)
     found: dict[int, TimedTask] = {}
     attempts: dict[int, list[TimedAttempt]] = {}
-    for number, task_id, index, state, *placed, attempt, queued, started, ended in conn.execute(
-        LAST, of
-    ).all():
+    for row in conn.execute(LAST, of).all():
+        number, task_id, index, state, pool, queue, scheduled_at, ended_at, attempt, *times = row
         its = attempts.setdefault(number, [])
         if attempt is not None:
-            its.append(TimedAttempt(attempt, queued, started, ended))
+            its.append(TimedAttempt(attempt, *times))
         if number not in found:
-            above = upstream.get(task_id, ())
-            found[number] = TimedTask(task_id, index, TaskState(state), above, *placed, its)
+            task = task_id, index, TaskState(state), upstream.get(task_id, ())
+            found[number] = TimedTask(*task, pool, queue, scheduled_at, ended_at, its)
     return list(found.values())
 
 
