@@ -26,7 +26,7 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
-from headway_api.pages.installation.day_lanes import DAY, MARKS, DayLanes, day_lanes
+from headway_api.pages.installation.day_chart import DAY, MARKS, DayChart, day_chart
 
 router = page_router()
 
@@ -56,7 +56,7 @@ class Home:
     dead: Sequence[str] | None
     paused: Sequence[ListedBackfill]
     unfinished: ListPage[ListedRun]
-    day: DayLanes
+    day: DayChart
     waiting: ListPage[ListedTask]
     pools: Sequence[PoolView] | None
 
@@ -86,14 +86,14 @@ def _home(caller: Caller, conn: Connection) -> Home:
     )
 
 
-def _day(caller: Caller, conn: Connection, at: datetime) -> DayLanes:
+def _day(caller: Caller, conn: Connection, at: datetime) -> DayChart:
     asked = caller.page(_OF_DAY, descending=True)
     ended = RunFilter(ended=TimeRange(at - DAY, None))
     found = [
         *run_pages.page(conn, asked, ended, RunOrder.ENDED).rows,
         *run_pages.page(conn, asked, RunFilter(states=[RunState.RUNNING])).rows,
     ]
-    return day_lanes([it for it in found if it.run.started_at is not None], at)
+    return day_chart([it for it in found if it.run.started_at is not None], at)
 
 
 def _waiting(

@@ -1,4 +1,4 @@
-"""The runs of the last 24 hours over time: a lane for each DAG, those with failures first."""
+"""The runs of the last 24 hours over time: a row for each DAG, those with failures first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from headway.domain.states import RunState
 from headway_api.pages.frame.durations import in_words
 
 DAY: Final = timedelta(days=1)
-MOST_LANES: Final = 20
+MOST_DAGS: Final = 20
 MARKS: Final = ((0, "24 h ago"), (25, "18 h"), (50, "12 h"), (75, "6 h"), (100, "now"))
 """Percent of the width, and what stands there."""
 
@@ -21,7 +21,7 @@ _URGENCY: Final = {RunState.FAILED: 0, RunState.RUNNING: 1}
 
 
 @dataclass(frozen=True, slots=True)
-class LaneBar:
+class DayChartBar:
     """A run: where it begins and how wide it is, in percent of the width, and what it tells."""
 
     run_id: str
@@ -32,45 +32,45 @@ class LaneBar:
 
 
 @dataclass(frozen=True, slots=True)
-class DayLane:
+class DayChartRow:
     """A DAG with its runs."""
 
     dag_id: str
-    bars: Sequence[LaneBar]
+    bars: Sequence[DayChartBar]
 
 
 @dataclass(frozen=True, slots=True)
-class DayLanes:
-    """The lanes that are shown; `more` DAGs had runs, too."""
+class DayChart:
+    """The rows that are shown; `more` DAGs had runs, too."""
 
-    lanes: Sequence[DayLane]
+    rows: Sequence[DayChartRow]
     more: int
 
 
-def day_lanes(runs: Sequence[ListedRun], now: datetime) -> DayLanes:
-    """Return the lanes of these runs, of which each has started."""
+def day_chart(runs: Sequence[ListedRun], now: datetime) -> DayChart:
+    """Return the chart of these runs, of which each has started."""
     of_dag: dict[str, list[ListedRun]] = {}
     for listed in sorted(runs, key=lambda it: (it.run.started_at or now, it.id)):
         of_dag.setdefault(listed.run.dag_id, []).append(listed)
     urgent = sorted(of_dag, key=lambda dag_id: (_urgency(of_dag[dag_id]), dag_id))
-    lanes = [
-        DayLane(dag_id, [_bar(listed, now) for listed in of_dag[dag_id]])
-        for dag_id in urgent[:MOST_LANES]
+    rows = [
+        DayChartRow(dag_id, [_bar(listed, now) for listed in of_dag[dag_id]])
+        for dag_id in urgent[:MOST_DAGS]
     ]
-    return DayLanes(lanes, len(urgent) - len(lanes))
+    return DayChart(rows, len(urgent) - len(rows))
 
 
 def _urgency(runs: Sequence[ListedRun]) -> int:
     return min(_URGENCY.get(it.run.state, len(_URGENCY)) for it in runs)
 
 
-def _bar(listed: ListedRun, now: datetime) -> LaneBar:
+def _bar(listed: ListedRun, now: datetime) -> DayChartBar:
     run = listed.run
     start, end = run.started_at or now, run.ended_at or now
     x = min(_place(start, now), 100 - _LEAST)
     width = max(round(_place(end, now) - x, 3), _LEAST)
     took = in_words(max((end - start).total_seconds(), 0.0))
-    return LaneBar(run.run_id, run.state, x, width, f"{run.run_id}: {run.state}, {took}")
+    return DayChartBar(run.run_id, run.state, x, width, f"{run.run_id}: {run.state}, {took}")
 
 
 def _place(at: datetime, now: datetime) -> float:

@@ -1,11 +1,11 @@
-"""Runs of the last 24 hours, a lane for each DAG."""
+"""Runs of the last 24 hours, a row for each DAG."""
 
 from datetime import UTC, datetime, timedelta
 
 from headway.db.reads.pages.run_pages import ListedRun
 from headway.db.reads.run_views import RunView
 from headway.domain.states import RunState, RunType
-from headway_api.pages.installation.day_lanes import MOST_LANES, day_lanes
+from headway_api.pages.installation.day_chart import MOST_DAGS, day_chart
 
 NOW = datetime(2024, 5, 2, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -35,28 +35,26 @@ def run(
 
 
 def test_a_run_is_where_it_was_and_as_wide_as_it_was_long() -> None:
-    whole = day_lanes([run("a", RunState.SUCCESS, 12, 6)], NOW)
-    [bar] = whole.lanes[0].bars
+    whole = day_chart([run("a", RunState.SUCCESS, 12, 6)], NOW)
+    [bar] = whole.rows[0].bars
     assert (bar.x, bar.width, bar.title) == (50.0, 25.0, "a_1: success, 6 h")
 
 
 def test_what_began_before_begins_at_the_edge_and_what_runs_ends_now() -> None:
-    lanes = day_lanes(
-        [run("a", RunState.SUCCESS, 30, 18), run("b", RunState.RUNNING, 6)], NOW
-    ).lanes
-    assert [(lane.dag_id, lane.bars[0].x, lane.bars[0].width) for lane in lanes] == [
+    rows = day_chart([run("a", RunState.SUCCESS, 30, 18), run("b", RunState.RUNNING, 6)], NOW).rows
+    assert [(row.dag_id, row.bars[0].x, row.bars[0].width) for row in rows] == [
         ("b", 75.0, 25.0),
         ("a", 0.0, 25.0),
     ]
 
 
 def test_the_shortest_run_is_seen_also_at_the_end() -> None:
-    [lane] = day_lanes([run("a", RunState.RUNNING, 0), run("a", RunState.SUCCESS, 1, 1)], NOW).lanes
-    assert all(bar.width == 0.25 and bar.x + bar.width <= 100 for bar in lane.bars)
+    [row] = day_chart([run("a", RunState.RUNNING, 0), run("a", RunState.SUCCESS, 1, 1)], NOW).rows
+    assert all(bar.width == 0.25 and bar.x + bar.width <= 100 for bar in row.bars)
 
 
 def test_failures_come_first_and_what_there_is_no_room_for_is_counted() -> None:
-    runs = [run(f"dag_{nth:02}", RunState.SUCCESS, 2, 1) for nth in range(MOST_LANES + 3)]
-    found = day_lanes([*runs, run("zoo", RunState.FAILED, 2, 1)], NOW)
-    assert [lane.dag_id for lane in found.lanes[:2]] == ["zoo", "dag_00"]
-    assert (len(found.lanes), found.more) == (MOST_LANES, 4)
+    runs = [run(f"dag_{nth:02}", RunState.SUCCESS, 2, 1) for nth in range(MOST_DAGS + 3)]
+    found = day_chart([*runs, run("zoo", RunState.FAILED, 2, 1)], NOW)
+    assert [row.dag_id for row in found.rows[:2]] == ["zoo", "dag_00"]
+    assert (len(found.rows), found.more) == (MOST_DAGS, 4)
