@@ -8,7 +8,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CACHE: Final = ROOT / ".headway" / "compare"
-EXTRAS: Final = ".[spark,examples,dev]"
+EXTRAS: Final = ".[api,oidc,spark,examples,dev]"
+"""What `make install` installs; pip leaves out what an older revision does not have."""
 
 
 def commit_of(revision: str) -> str | None:

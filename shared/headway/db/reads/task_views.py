@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, text
+from sqlalchemy import Connection, text
 
+from headway.db.reads.pages.columns import optional, values_of
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.names import instance_name
 from headway.domain.spark_work import Handle
@@ -177,7 +178,9 @@ def _asked(
 
 
 def _tasks(conn: Connection, asked: Mapping[str, object]) -> list[TaskView]:
-    return [_task(dict(row)) for row in conn.execute(TASKS, asked).mappings()]
+    rows = conn.execute(TASKS, asked)
+    values = values_of(TaskView, rows.keys(), state=TaskState)
+    return [TaskView(*values(row)) for row in rows.all()]
 
 
 def _task(row: Mapping[str, Any]) -> TaskView:
@@ -185,13 +188,9 @@ def _task(row: Mapping[str, Any]) -> TaskView:
 
 
 def _attempts(conn: Connection, asked: Mapping[str, object]) -> list[AttemptView]:
-    wanted = {"spark": False, **asked}
-    return [_attempt(row) for row in conn.execute(ATTEMPTS, wanted).mappings()]
-
-
-def _attempt(row: RowMapping) -> AttemptView:
-    outcome = row["outcome"] and Outcome(row["outcome"])
-    return AttemptView(**{**row, "phase": Phase(row["phase"]), "outcome": outcome})
+    rows = conn.execute(ATTEMPTS, {"spark": False, **asked})
+    values = values_of(AttemptView, rows.keys(), phase=Phase, outcome=optional(Outcome))
+    return [AttemptView(*values(row)) for row in rows.all()]
 
 
 def _histories(conn: Connection, asked: Mapping[str, object]) -> list[TaskHistory]:

@@ -69,6 +69,21 @@ def test_a_search_shows_the_lines_with_a_text(one: TestClient) -> None:
     assert "has “nowhere”" in one.get(PAGE, params={"q": "nowhere"}).text
 
 
+def test_kinds_of_lines_can_be_chosen(log: Path, one: TestClient) -> None:
+    with log.open("ab") as file:
+        time = "2024-01-02T03:04:05.678Z"
+        file.write(encode(LogLine(time=time, source=LogSource.STDERR, message="oh")))
+        file.write(encode(LogLine(time=time, source=LogSource.LOG, level="ERROR", message="no")))
+    page = one.get(PAGE, params={"only": ["stderr", "error"]}).text
+    assert page.count("<li id=") == 2
+    assert page.count(" checked") == 2
+    assert "data-stream" not in page
+    assert one.get(PAGE, params={"only": ["error"], "q": "NO"}).text.count("<li id=") == 1
+    empty = one.get(PAGE, params={"only": ["warning"], "q": "line"}).text
+    assert "has “line” and is of warning." in empty
+    assert one.get(PAGE, params={"only": "loud"}).status_code == 422
+
+
 def test_only_the_end_of_a_log_that_grows_is_followed(
     one: TestClient, engine: Engine, log: Path
 ) -> None:

@@ -52,6 +52,22 @@ def test_the_home_page_shows_failures_first(api: Api, run: int, viewer: TestClie
     assert "default_pool" in text
 
 
+def test_a_queued_run_is_there_since_it_was_created(api: Api, viewer: TestClient) -> None:
+    """A backfill's run was due years ago."""
+    seed.create_runs(api.engine, seed.store(api.engine, seed.dag(seed.task("a"))), [0])
+    sql(api.engine, "UPDATE dag_run SET created_at = '2024-05-06 07:08:09+00'")
+
+    assert "2024-05-06 07:08:09" in viewer.get("/").text
+
+
+def test_pools_are_shown_with_what_is_taken(api: Api, run: int, viewer: TestClient) -> None:
+    sql(api.engine, "UPDATE pool SET slots = 8 WHERE name = 'default_pool'")
+    for path in ("/", "/pools"):
+        assert (
+            'low="7.5" max="8" value="0" aria-label="0 of 8 slots taken"' in viewer.get(path).text
+        )
+
+
 def test_an_old_failure_is_not_news(api: Api, run: int, viewer: TestClient) -> None:
     sql(
         api.engine,

@@ -124,7 +124,7 @@ def charts(conn: Connection, bundles: list[str] | None) -> None:
     assert gantt.rows or bundles == ["none"]
     second = Asked(bundles, limit=5, cursor=gantt.following)
     run_times.gantt(conn, second, "idle03", run_id)
-    run_times.timed_tasks(conn, "idle03", run_id, {})
+    run_times.timed_tasks(conn, "idle03", run_id)
     run_times.state_counts(conn, "idle03", run_id)
     year = [datetime(1990, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(366)]
     calendar.runs_by_day(conn, "idle03", year)

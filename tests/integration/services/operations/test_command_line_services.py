@@ -178,7 +178,7 @@ def test_pools(stack: Stack) -> None:
     }
     assert "default_pool" in rows
 
-    assert says(stack, "pools", "set", "short_lived", "1") == "The pool short_lived has 1 slots.\n"
+    assert says(stack, "pools", "set", "short_lived", "1") == "The pool short_lived has 1 slot.\n"
     assert "short_lived" in says(stack, "pools", "list")
     assert says(stack, "pools", "delete", "short_lived") == "The pool short_lived is deleted.\n"
     assert "short_lived" not in says(stack, "pools", "list")

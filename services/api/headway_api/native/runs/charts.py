@@ -7,7 +7,6 @@ from fastapi import Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from headway.actions.dags.history import graph_of_run
 from headway.actions.lookup import run_of
 from headway.db.core.server import now
 from headway.db.reads.charts import run_times
@@ -102,9 +101,7 @@ def read_critical_path(
     """Return the critical path of a run; NotFoundError without the run."""
     caller.check_dag(conn, Permission.READ, dag_id)
     run = run_of(conn, dag_id, run_id)
-    tasks = graph_of_run(conn, dag_id, run_id).graph.tasks
-    upstream = {task_id: task.upstream for task_id, task in tasks.items()}
-    timed, at = run_times.timed_tasks(conn, dag_id, run_id, upstream), now(conn)
+    timed, at = run_times.timed_tasks(conn, dag_id, run_id), now(conn)
     found = [] if run.started_at is None else critical_path(timed, run.started_at, at)
     return RunCriticalPath(
         dag_id=dag_id,

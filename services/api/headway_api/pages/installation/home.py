@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from fastapi import Request
@@ -26,6 +26,7 @@ from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
+from headway_api.pages.installation.day_chart import DAY, MARKS, DayChart, day_chart
 
 router = page_router()
 
@@ -34,6 +35,9 @@ _SHOWN: Final = 10
 
 _BACKFILLS: Final = 100
 """Paused backfills, the latest ones, of which those are shown that have runs left."""
+
+_OF_DAY: Final = 200
+"""Runs of the last 24 hours: the latest that have ended, and as many that run."""
 
 _WAITING: Final = TaskFilter(states=[TaskState.SCHEDULED])
 _LATELY: Final = timedelta(days=7)
@@ -44,7 +48,7 @@ class Home:
     """What the home page shows; `dead` and `pools` are None for who sees some bundles alone.
 
     `paused` are backfills that somebody has paused, `waiting` the tasks that were created first of
-    those that wait for a slot, or for another limit.
+    those that wait for a slot, or for another limit.  `day` has the latest runs of 24 hours.
     """
 
     failed: ListPage[ListedRun]
@@ -52,6 +56,7 @@ class Home:
     dead: Sequence[str] | None
     paused: Sequence[ListedBackfill]
     unfinished: ListPage[ListedRun]
+    day: DayChart
     waiting: ListPage[ListedTask]
     pools: Sequence[PoolView] | None
 
@@ -60,12 +65,12 @@ class Home:
 def show_home(request: Request, caller: AnyCaller) -> Response:
     """Show what needs a person first."""
     home = caller.read(lambda conn: _home(caller, conn))
-    return page(request, "home.html", caller, {"home": home})
+    return page(request, "home.html", caller, {"home": home, "marks": MARKS})
 
 
 def _home(caller: Caller, conn: Connection) -> Home:
-    asked, whole = caller.page(_SHOWN, descending=True), caller.bundles is None
-    lately = TimeRange(now(conn) - _LATELY, None)
+    asked, whole, at = caller.page(_SHOWN, descending=True), caller.bundles is None, now(conn)
+    lately = TimeRange(at - _LATELY, None)
     failed = RunFilter(states=[RunState.FAILED], ended=lately)
     unfinished = RunFilter(states=sorted(UNFINISHED_RUN))
     pools = pool_views.pools(conn) if whole else None
@@ -75,9 +80,20 @@ def _home(caller: Caller, conn: Connection) -> Home:
         dead=_dead(conn) if whole else None,
         paused=_paused(caller, conn),
         unfinished=run_pages.page(conn, asked, unfinished),
+        day=_day(caller, conn, at),
         waiting=_waiting(caller, conn, pools),
         pools=pools,
     )
+
+
+def _day(caller: Caller, conn: Connection, at: datetime) -> DayChart:
+    asked = caller.page(_OF_DAY, descending=True)
+    ended = RunFilter(ended=TimeRange(at - DAY, None))
+    found = [
+        *run_pages.page(conn, asked, ended, RunOrder.ENDED).rows,
+        *run_pages.page(conn, asked, RunFilter(states=[RunState.RUNNING])).rows,
+    ]
+    return day_chart([it for it in found if it.run.started_at is not None], at)
 
 
 def _waiting(

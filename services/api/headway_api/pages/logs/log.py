@@ -1,4 +1,4 @@
-"""The page of an attempt's log: its end, what stands at a byte, or the lines with a text."""
+"""The page of an attempt's log: its end, what stands at a byte, or the lines that are wanted."""
 
 from typing import Annotated, Final
 
@@ -12,6 +12,8 @@ from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 from headway_api.pages.logs import log_window
+from headway_api.pages.logs.log_kinds import LogKind
+from headway_api.pages.logs.log_window import LogSearch
 
 router = page_router()
 
@@ -30,17 +32,26 @@ def show_log(  # noqa: PLR0913, PLR0917 - what names the log, and which part of 
     before: Annotated[int | None, Query(ge=0, le=_LARGEST)] = None,
     start: Annotated[int | None, Query(alias="from", ge=0, le=_LARGEST)] = None,
     q: Annotated[str, Query(max_length=200)] = "",
+    only: Annotated[list[LogKind], Query()] = [],  # noqa: B006 - FastAPI makes a new one
 ) -> Response:
-    """Show the end of a log, what stands before a byte or from it on, or the lines with a text."""
+    """Show the end of a log, what stands before a byte or from it on, or the lines wanted."""
     name = InstanceName(dag_id, run_id, task_id, map_index)
     found = caller.read(lambda conn: attempt_of(caller, conn, name, attempt))
     log = log_of(name, found)
-    if q:
-        window = log_window.search(log, q, before)
+    wanted = LogSearch(q, only)
+    if wanted:
+        window = log_window.search(log, wanted, before)
     elif start is not None and before is None:
         window = log_window.after(log, start)
     else:
         window = log_window.before(log, before)
-    follows = not q and window.end == window.size and found.attempt.ended_at is None
-    context = {"name": name, "listed": found, "window": window, "q": q, "follows": follows}
+    follows = not wanted and window.end == window.size and found.attempt.ended_at is None
+    context = {
+        "name": name,
+        "listed": found,
+        "window": window,
+        "wanted": wanted,
+        "kinds": list(LogKind),
+        "follows": follows,
+    }
     return page(request, "log.html", caller, context)

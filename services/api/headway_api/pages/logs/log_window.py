@@ -1,11 +1,12 @@
 """A part of a log: lines with the bytes at which they begin, by which links name them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from headway_api.airflow.results.log_pieces import PIECE, LogMessage, StoredLog, messages
+from headway_api.pages.logs.log_kinds import LogKind, is_among
 
 MOST_LINES: Final = 80
 """Lines of a log that a page has; a script puts more of them there as somebody scrolls."""
@@ -76,16 +77,31 @@ def after(log: StoredLog, start: int, most: int = MOST_LINES) -> LogWindow:
     return LogWindow(_shown(shown), start, min(end, size), size)
 
 
-def search(log: StoredLog, text: str, end: int | None, most: int = MOST_LINES) -> LogWindow:
-    """Return the last lines before a byte that contain a text, in capitals or not."""
+@dataclass(frozen=True, slots=True)
+class LogSearch:
+    """What lines are wanted: with this text, in capitals or not, and of one of these kinds."""
+
+    text: str = ""
+    kinds: Collection[LogKind] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.text or self.kinds)
+
+
+def search(log: StoredLog, wanted: LogSearch, end: int | None, most: int = MOST_LINES) -> LogWindow:
+    """Return the last lines before a byte that are wanted."""
     size = log.place.size(log.relative) or 0
     stop = size if end is None else min(end, size)
-    sieve, folded = _sieve(text), text.casefold()
+    sieve, folded = _sieve(wanted.text), wanted.text.casefold()
     found: list[tuple[int, bytes]] = []
     at, least = stop, max(0, stop - MOST_SEARCHED)
     while at > least and len(found) < most:
         at, lines = _piece_before(log, at)
-        likely = [(place, line) for place, line in lines if any(it in line.lower() for it in sieve)]
+        likely = [
+            (place, line)
+            for place, line in lines
+            if is_among(line, wanted.kinds) and any(it in line.lower() for it in sieve)
+        ]
         said = messages([line for _, line in likely])
         found[:0] = [
             each for each, it in zip(likely, said, strict=True) if folded in it.event.casefold()

@@ -39,6 +39,7 @@ function showChosen(names) {
   const asked = new URL(location.href).searchParams;
   const [left, right] = between(runs(), asked.get("at_run"), asked.get("to_run"));
   const [top, bottom] = between(names, asked.get("at_task"), asked.get("to_task"));
+  for (const before of document.querySelectorAll(".grid .cells .chosen")) before.remove();
   if (left < 0 || top < 0) return;
   for (const row of document.querySelectorAll(".grid .cells")) {
     const nth = names.indexOf(row.dataset.task);

@@ -2,7 +2,8 @@
 // put in place what differs.
 import { morph } from "./morph.js";
 
-const REST = 250; // milliseconds between two loads, so that a storm of events costs little
+const REST = 250; // milliseconds between two loads at least, so that a storm of events costs little
+const SHARE = 4; // so many times as long as a load took; an API that is busy is asked less often
 const policy = window.trustedTypes?.createPolicy("headway", { createHTML: (text) => text });
 
 /** Return the document of a text of the API's own. */
@@ -11,6 +12,7 @@ export function parsed(text) {
 }
 
 let afterEach = () => undefined;
+let shownText = "";
 
 /** Go to another address of the same page, and put in place what differs. */
 export async function visit(address) {
@@ -60,12 +62,17 @@ async function reload(afterwards) {
   const asked = location.href;
   const answer = await fetch(asked, { headers: { Accept: "text/html" } });
   if (!answer.ok || answer.redirected) return;
-  const page = parsed(await answer.text());
+  const text = await answer.text();
   if (location.href !== asked) return; // somebody has gone on meanwhile
+  if (text !== shownText) show(parsed(text));
+  shownText = text;
+  afterwards(); // also if the page is the same: rows that a script has drawn are not in it
+}
+
+function show(page) {
   const wanted = page.getElementById("content");
   if (wanted) morph(document.getElementById("content"), wanted);
   document.title = page.title;
-  afterwards();
 }
 
 function atMostOnceAtATime(work) {
@@ -79,8 +86,10 @@ function atMostOnceAtATime(work) {
     under_way = true;
     do {
       again = false;
+      const began = performance.now();
       await work().catch(() => undefined); // the stream says when the API is away
-      await new Promise((done) => setTimeout(done, REST));
+      const took = performance.now() - began;
+      await new Promise((done) => setTimeout(done, Math.max(REST, SHARE * took)));
     } while (again);
     under_way = false;
   }

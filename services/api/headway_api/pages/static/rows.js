@@ -21,6 +21,7 @@ class Rows {
     this.body = body;
     this.afterwards = afterwards;
     this.shown = "";
+    this.drawn = new Map();
     this.look = () => this.draw(false);
     this.svg = body.querySelector("svg").namespaceURI;
     this.above = gap();
@@ -43,7 +44,9 @@ class Rows {
     const part = this.body.dataset.part.toLowerCase();
     const all = this.header.rows.map((row, nth) => ({ ...row, nth }));
     this.rows = all.filter((row) => row.task_id.toLowerCase().includes(part));
-    this.runs = this.header.columns.map((column) => column.run_id).reverse();
+    const runs = this.header.columns.map((column) => column.run_id).reverse();
+    if (runs.join() !== this.runs?.join()) this.drawn.clear();
+    this.runs = runs;
   }
 
   begin() {
@@ -64,19 +67,29 @@ class Rows {
     if (!anyway && this.shown === `${from}-${until}`) return;
     this.shown = `${from}-${until}`;
     const drawn = this.rows.slice(from, until).map((row) => this.row(row));
+    this.drawn = new Map(drawn.map((row) => [row.element.dataset.task, row]));
     this.above.firstElementChild.style.height = `${from * this.height}px`;
     this.below.firstElementChild.style.height = `${(this.rows.length - until) * this.height}px`;
-    this.body.replaceChildren(this.above, ...drawn, this.below);
+    replaceChildren(this.body, [this.above, ...drawn.map((row) => row.element), this.below]);
     this.afterwards(this.rows.map((row) => row.task_id));
   }
 
+  /** Return a row and its cells; one that is drawn stays for as long as its cells are the same. */
   row({ task_id: task, mapped, nth }) {
+    const count = this.header.rows.length;
+    const cells = this.runs.map((_, place) => this.cells[place * count + nth]).join();
+    const known = this.drawn.get(task);
+    return known?.cells === cells ? known : { cells, element: this.rowElement(task, mapped, nth) };
+  }
+
+  rowElement(task, mapped, nth) {
     const name = document.createElement("th");
     name.scope = "row";
     name.textContent = mapped ? `${task} (mapped)` : task;
     const cells = document.createElement("td");
     cells.append(this.drawing(task, nth));
     const row = document.createElement("tr");
+    row.dataset.task = task;
     row.append(name, cells);
     return row;
   }
@@ -115,6 +128,14 @@ class Rows {
     for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
     return made;
   }
+}
+
+/** Have these children in an element, and touch none that is in its place. */
+function replaceChildren(parent, children) {
+  const before = [...parent.children];
+  if (before.length !== children.length) parent.replaceChildren(...children);
+  else if (before.some((child, nth) => child !== children[nth] && children.includes(child))) parent.replaceChildren(...children);
+  else before.forEach((child, nth) => child === children[nth] || child.replaceWith(children[nth]));
 }
 
 function gap() {

@@ -40,7 +40,8 @@ def set_pool(
     with transaction(changes=True) as conn:
         pools.set_pool(conn, name, slots, description, actor(), include_deferred=include_deferred)
     row = {"name": name, "slots": slots, "include_deferred": include_deferred}
-    tell(f"The pool {name} has {slots} slots.", row, output)
+    count = "1 slot" if slots == 1 else f"{slots} slots"
+    tell(f"The pool {name} has {count}.", row, output)
 
 
 @app.command()

@@ -1,13 +1,12 @@
 """When the attempts of a run were queued, started and ended.  Reads only."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection, text
 
 from headway.db.reads.pages import paging
+from headway.db.reads.pages.columns import optional, values_of
 from headway.db.reads.pages.cursors import PagedList
 from headway.db.reads.pages.paging import Asked, ListPage
 from headway.decide.charts.critical_path import TimedAttempt, TimedTask
@@ -47,6 +46,14 @@ LAST = text("""
      ORDER BY task.id, it.attempt
 """)
 
+
+EDGES = text("""
+    SELECT edge.upstream, edge.downstream
+      FROM dag_run AS run
+      JOIN dag_edge AS edge ON edge.version_id = run.version_id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id
+     ORDER BY edge.downstream, edge.upstream
+""")
 
 STATES = text("""
     SELECT task.task_id, task.state, count(*) AS instances
@@ -92,36 +99,30 @@ def gantt(conn: Connection, asked: Asked, dag_id: str, run_id: str) -> ListPage[
         "last_attempt": last_attempt,
         "limit": asked.limit + 1,
     }
-    found = [dict(row) for row in conn.execute(GANTT, parameters).mappings()]
-    rows = [(row.pop("id"), _bar(row)) for row in found]
+    found = conn.execute(GANTT, parameters)
+    values = values_of(GanttBar, found.keys(), state=TaskState, outcome=optional(Outcome))
+    rows = [(row.id, GanttBar(*values(row))) for row in found.all()]
     page = paging.listed(rows, asked.limit, listing, lambda row: (row[0], row[1].attempt))
     return ListPage([bar for _, bar in page.rows], page.following)
 
 
-def timed_tasks(
-    conn: Connection, dag_id: str, run_id: str, upstream: Mapping[str, Sequence[str]]
-) -> list[TimedTask]:
-    """Return the tasks of a run with their attempts; `upstream` has those above each task."""
-    instances: dict[int, dict[str, Any]] = {}
+def timed_tasks(conn: Connection, dag_id: str, run_id: str) -> list[TimedTask]:
+    """Return the tasks of a run that has started, with their attempts and those above them."""
+    of = {"dag_id": dag_id, "run_id": run_id}
+    upstream: dict[str, list[str]] = {}
+    for above, below in conn.execute(EDGES, of).all():
+        upstream.setdefault(below, []).append(above)
+    found: dict[int, TimedTask] = {}
     attempts: dict[int, list[TimedAttempt]] = {}
-    for row in conn.execute(LAST, {"dag_id": dag_id, "run_id": run_id}):
-        instances[row.id] = {
-            "task_id": row.task_id,
-            "map_index": row.map_index,
-            "state": TaskState(row.state),
-            "pool": row.pool,
-            "queue": row.queue,
-            "scheduled_at": row.scheduled_at,
-            "ended_at": row.ended_at,
-        }
-        its = attempts.setdefault(row.id, [])
-        if row.attempt is not None:
-            times = row.queued_at, row.attempt_started_at, row.attempt_ended_at
-            its.append(TimedAttempt(row.attempt, *times))
-    return [
-        TimedTask(**fields, upstream=upstream.get(fields["task_id"], ()), attempts=attempts[number])
-        for number, fields in instances.items()
-    ]
+    for row in conn.execute(LAST, of).all():
+        number, task_id, index, state, pool, queue, scheduled_at, ended_at, attempt, *times = row
+        its = attempts.setdefault(number, [])
+        if attempt is not None:
+            its.append(TimedAttempt(attempt, *times))
+        if number not in found:
+            task = task_id, index, TaskState(state), upstream.get(task_id, ())
+            found[number] = TimedTask(*task, pool, queue, scheduled_at, ended_at, its)
+    return list(found.values())
 
 
 def state_counts(conn: Connection, dag_id: str, run_id: str) -> dict[str, dict[TaskState, int]]:
@@ -130,8 +131,3 @@ def state_counts(conn: Connection, dag_id: str, run_id: str) -> dict[str, dict[T
     for row in conn.execute(STATES, {"dag_id": dag_id, "run_id": run_id}):
         found.setdefault(row.task_id, {})[TaskState(row.state)] = row.instances
     return found
-
-
-def _bar(row: dict[str, Any]) -> GanttBar:
-    outcome = row["outcome"] and Outcome(row["outcome"])
-    return GanttBar(**{**row, "state": TaskState(row["state"]), "outcome": outcome})

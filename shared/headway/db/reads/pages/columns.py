@@ -8,6 +8,11 @@ from typing import Any, TypeAlias
 Values: TypeAlias = Callable[[Sequence[Any]], list[Any]]
 
 
+def optional(convert: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return the conversion that leaves None as it is."""
+    return lambda value: None if value is None else convert(value)
+
+
 def values_of(
     kind: type, columns: Iterable[str], skip: int = 0, **converted: Callable[[Any], object]
 ) -> Values:

@@ -10,7 +10,7 @@ from tests.unit.api.airflow.test_log_pieces import InMemory
 
 from headway_api.airflow.results.log_pieces import StoredLog
 from headway_api.pages.logs import log_window
-from headway_api.pages.logs.log_window import LONGEST_SHOWN, ShownLine
+from headway_api.pages.logs.log_window import LONGEST_SHOWN, LogSearch, ShownLine
 
 
 def log_of(data: bytes, *, ended: bool = True) -> StoredLog:
@@ -60,7 +60,7 @@ def test_a_search_finds_lines_whatever_their_case_and_goes_on_before_them(
     found: list[str] = []
     log, end = log_of(data), None
     while end != 0:
-        window = log_window.search(log, "nEEDLE", end, 3)
+        window = log_window.search(log, LogSearch("nEEDLE"), end, 3)
         assert len(window.lines) <= 3
         found[:0] = texts(window.lines)
         end = window.start
@@ -71,7 +71,7 @@ def test_a_search_ends_where_one_line_is_longer_than_what_is_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(log_window, "PIECE", 16)
-    window = log_window.search(log_of(b"needle\n" + b"x" * 100 + b"\n"), "needle", None)
+    window = log_window.search(log_of(b"needle\n" + b"x" * 100 + b"\n"), LogSearch("needle"), None)
     assert texts(window.lines) == ["needle"]
     assert window.start == 0
 
@@ -79,7 +79,7 @@ def test_a_search_ends_where_one_line_is_longer_than_what_is_read(
 def test_a_search_reads_so_much_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_window, "PIECE", 10)
     monkeypatch.setattr(log_window, "MOST_SEARCHED", 30)
-    window = log_window.search(log_of(b"needle\n" + b"hay\n" * 100), "needle", None)
+    window = log_window.search(log_of(b"needle\n" + b"hay\n" * 100), LogSearch("needle"), None)
     assert window.lines == []
     assert 0 < window.start < window.end
 
