@@ -254,6 +254,7 @@ def _run(dag: DAG, code: BundleCode, path: str, wanted: _Wanted) -> bool:
             start_date=now,
             conf=wanted.conf,
             map_index=map_index,
+            is_test=True,
         )
 
     print(f"{dag.dag_id}: data interval {interval.start.isoformat()} to {interval.end.isoformat()}")

@@ -48,6 +48,11 @@ def build_context(operator: "BaseOperator", facts: RunFacts, runtime: TaskRuntim
         "map_index": facts.map_index,
         "task": operator,
         "task_instance": ti,
+        "task_instance_key_str": "__".join(
+            (facts.dag_id, operator.task_id, FORMATS["ds_nodash"](run.data_interval_start))
+        ),
+        "templates_dict": None,
+        "test_mode": facts.is_test,
         "ti": ti,
         "try_number": facts.try_number,
         **names_of(runtime),

@@ -30,11 +30,14 @@ class BashOptions(TaskOptions, total=False):
 class BashOperator(BaseOperator):
     """Run `bash_command` with `bash -c`; the last line of its output is the XCom.
 
+    A command that is one word and ends with `.sh` or `.bash` names a template file.
     `env` replaces the environment, or adds to it with `append_env`.  An exit code in
     `skip_on_exit_code` skips the task; any other than 0 fails it.
     """
 
     template_fields: ClassVar[Sequence[str]] = ("bash_command", "env", "cwd")
+    template_ext: Sequence[str] = (".sh", ".bash")
+    template_fields_renderers: ClassVar[Mapping[str, str]] = {"bash_command": "bash", "env": "json"}
     operator_name = "bash"
 
     def __init__(
@@ -84,6 +87,7 @@ class DecoratedBashOperator(BashOperator):
     """Call a function, then run the command that it returns."""
 
     template_fields = ("op_args", "op_kwargs", "env", "cwd")
+    template_ext = ()
     operator_name = "bash"
 
     def __init__(
