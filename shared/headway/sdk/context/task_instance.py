@@ -1,15 +1,27 @@
 """The objects `ti` and `dag_run` of the context."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from math import prod
+from socket import gethostname
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.states import RunState, RunType, TaskState
 from headway.sdk.authoring.expansion import check_expandable
 from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.context.absent_names import (
+    IN_PLACE_OF_INSTANCE,
+    IN_PLACE_OF_RUN,
+    no_such_name,
+)
 from headway.sdk.exceptions import XComNotFound
+from headway.sdk.running import page_addresses
+from headway.sdk.running.context import Context, get_current_context
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.old_names import warn_of_old
 from headway.sdk.running.task_runtime import TaskRuntime
 from headway.sdk.values.xcom import XCOM_LIMIT, check_xcom
 
@@ -17,6 +29,16 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
 
 MapIndexes: TypeAlias = int | Iterable[int] | None
+
+
+class TaskInstanceKey(NamedTuple):
+    """What names one attempt."""
+
+    dag_id: str
+    task_id: str
+    run_id: str
+    try_number: int
+    map_index: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +53,29 @@ class DagRun:
     data_interval_start: datetime
     data_interval_end: datetime
     run_after: datetime
+    queued_at: datetime | None
     start_date: datetime | None
+    end_date: datetime | None
     state: RunState
 
     @property
     def schedule_date(self) -> datetime:
         """When it was to run, at the earliest."""
         return self.run_after
+
+    @property
+    def external_trigger(self) -> bool:
+        """Whether somebody has triggered it."""
+        return self.run_type is RunType.MANUAL
+
+    @property
+    def execution_date(self) -> datetime:
+        """The start of the data interval; an old name."""
+        warn_of_old("dag_run.execution_date", "dag_run.data_interval_start")
+        return self.data_interval_start
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise no_such_name("dag_run", name, _names_of(self), IN_PLACE_OF_RUN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +87,10 @@ class TaskInstance:
 
     task: "BaseOperator"
     dag_run: DagRun
-    try_number: int
-    map_index: int
-    state: TaskState
-    runtime: TaskRuntime
+    facts: RunFacts = field(repr=False)
+    start_date: datetime | None
+    end_date: datetime | None
+    runtime: TaskRuntime = field(repr=False)
     fetched: dict[tuple[str, str], list[JsonValue]] = field(default_factory=dict, repr=False)
 
     @property
@@ -69,6 +107,121 @@ class TaskInstance:
     def run_id(self) -> str:
         """The id of the run."""
         return self.dag_run.run_id
+
+    @property
+    def try_number(self) -> int:
+        """The number of the attempt, from 1 on."""
+        return self.facts.try_number
+
+    @property
+    def prev_attempted_tries(self) -> int:
+        """How many attempts have begun, this one included."""
+        return self.try_number
+
+    @property
+    def max_tries(self) -> int:
+        """How many retries the task has."""
+        retries: int = self.task.retries
+        return retries
+
+    @property
+    def map_index(self) -> int:
+        """The number of the instance of a mapped task, -1 for any other."""
+        return self.facts.map_index
+
+    @property
+    def expanded_ti_count(self) -> int | None:
+        """How many instances a mapped task has; None for any other."""
+        lengths = [
+            self.runtime.xcom_length(source.task_id, source.key)
+            if source.task_id is not None
+            else source.length or 0
+            for source in self.task.spec.mapped_over
+        ]
+        return prod(lengths) if lengths else None
+
+    @property
+    def state(self) -> TaskState:
+        """The state of the task."""
+        return self.facts.task_state
+
+    @property
+    def duration(self) -> float | None:
+        """How many seconds the attempt took; None before its end."""
+        ends = self.start_date, self.end_date
+        return None if None in ends else (ends[1] - ends[0]).total_seconds()  # type: ignore[operator]
+
+    @property
+    def hostname(self) -> str:
+        """The host on which the attempt runs, or ran; empty if it is not known."""
+        return gethostname() if self.facts.hostname is None else self.facts.hostname
+
+    @property
+    def operator(self) -> str:
+        """The name of the task's class."""
+        return self.task.task_type
+
+    @property
+    def queue(self) -> str:
+        """The queue of the task."""
+        return str(self.task.queue)
+
+    @property
+    def pool(self) -> str:
+        """The pool of the task."""
+        return str(self.task.pool)
+
+    @property
+    def pool_slots(self) -> int:
+        """How many slots of the pool it takes."""
+        return int(self.task.pool_slots)
+
+    @property
+    def priority_weight(self) -> int:
+        """The weight of the task itself."""
+        return int(self.task.priority_weight)
+
+    @property
+    def log(self) -> logging.Logger:
+        """The logger of the task."""
+        return self.task.log
+
+    @property
+    def key(self) -> TaskInstanceKey:
+        """What names the attempt."""
+        names = self.dag_id, self.task_id, self.run_id
+        return TaskInstanceKey(*names, self.try_number, self.map_index)
+
+    @property
+    def log_url(self) -> str:
+        """The page with the log of the attempt."""
+        return page_addresses.log_page(self.facts)
+
+    @property
+    def mark_success_url(self) -> str:
+        """The page that marks the task as a success."""
+        return page_addresses.mark_success_page(self.facts)
+
+    @property
+    def execution_date(self) -> datetime:
+        """The start of the data interval; an old name."""
+        warn_of_old("ti.execution_date", "dag_run.data_interval_start")
+        return self.dag_run.data_interval_start
+
+    def current_state(self) -> TaskState:
+        """Return the state of the task."""
+        return self.state
+
+    def get_dagrun(self) -> DagRun:
+        """Return the run."""
+        return self.dag_run
+
+    def get_template_context(self) -> Context:
+        """Return the context in which it runs."""
+        return get_current_context()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise no_such_name("ti", name, _names_of(self), IN_PLACE_OF_INSTANCE)
 
     def xcom_push(self, key: str, value: object) -> None:
         """Leave a JSON value under `key` for other tasks."""
@@ -147,3 +300,7 @@ class TaskInstance:
     def _is_mapped(self, task_id: str) -> bool:
         tasks = self.task.dag.task_dict if self.task.dag else {}
         return task_id in tasks and tasks[task_id].is_mapped
+
+
+def _names_of(record: DagRun | TaskInstance) -> list[str]:
+    return [name for name in dir(type(record)) if not name.startswith("_")]
