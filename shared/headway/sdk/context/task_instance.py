@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from math import prod
 from socket import gethostname
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Unpack
 
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.states import RunState, RunType, TaskState
@@ -17,18 +17,17 @@ from headway.sdk.context.absent_names import (
     IN_PLACE_OF_RUN,
     no_such_name,
 )
+from headway.sdk.context.other_run import MapIndexes, OtherRun, WhichRun
 from headway.sdk.exceptions import XComNotFound
 from headway.sdk.running import page_addresses
 from headway.sdk.running.context import Context, get_current_context
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.old_names import warn_of_old
-from headway.sdk.running.task_runtime import TaskRuntime
+from headway.sdk.running.task_runtime import RunName, TaskRuntime
 from headway.sdk.values.xcom import XCOM_LIMIT, check_xcom
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
-
-MapIndexes: TypeAlias = int | Iterable[int] | None
 
 
 class TaskInstanceKey(NamedTuple):
@@ -238,22 +237,30 @@ class TaskInstance:
         default: JsonValue = None,
         *,
         map_indexes: MapIndexes = None,
+        **of: Unpack[WhichRun],
     ) -> JsonValue:
-        """Return what a task of this run left under `key`, or `default`.
+        """Return what a task left under `key`, or `default`; by default a task of this run.
 
         A mapped task gives the list of what its instances left, in the order of their
         map_index; `map_indexes` chooses one, or some, of them.  Several ids give one list.
-        No id means this task itself: the instance that runs.
+        No id means this task itself: of this run, the instance that runs.  Another run is that
+        of `run_id`, or of the same id if only `dag_id` is given; with `include_prior_dates` it
+        is the last one up to that run in which the task left something.
         """
+        own = RunName(self.dag_id, self.run_id)
+        other = OtherRun.named(self.runtime, own, of)
+
+        def left(task_id: str | None) -> tuple[JsonValue, bool]:
+            if other is not None:
+                return other.left(task_id or self.task_id, key, default, map_indexes)
+            return self._left(task_id, key, default, map_indexes)
+
         if task_ids is None or isinstance(task_ids, str):
-            return self._left(task_ids, key, default, map_indexes)
+            return left(task_ids)[0]
         found: list[JsonValue] = []
         for task_id in task_ids:
-            left = self._left(task_id, key, default, map_indexes)
-            lists = isinstance(map_indexes, Iterable) or (
-                map_indexes is None and self._is_mapped(task_id)
-            )
-            found += left if lists and isinstance(left, list) else [left]
+            value, several = left(task_id)
+            found += value if several and isinstance(value, list) else [value]
         return found
 
     def resolve(self, output: XComArg) -> JsonValue:
@@ -276,15 +283,17 @@ class TaskInstance:
 
     def _left(
         self, task_id: str | None, key: str, default: JsonValue, map_indexes: MapIndexes
-    ) -> JsonValue:
+    ) -> tuple[JsonValue, bool]:
+        """Return what a task of this run left, and whether it is a list of instances' values."""
         if map_indexes is None and task_id is None:
-            return self._left_by(self.task_id, key, default, self.map_index)
+            return self._left_by(self.task_id, key, default, self.map_index), False
         task_id = task_id or self.task_id
         if isinstance(map_indexes, Iterable):
-            return [self._left_by(task_id, key, default, index) for index in map_indexes]
+            return [self._left_by(task_id, key, default, index) for index in map_indexes], True
         if map_indexes is None and self._is_mapped(task_id):
-            return self._results(task_id, key)
-        return self._left_by(task_id, key, default, -1 if map_indexes is None else map_indexes)
+            return self._results(task_id, key), True
+        index = -1 if map_indexes is None else map_indexes
+        return self._left_by(task_id, key, default, index), False
 
     def _left_by(self, task_id: str, key: str, default: JsonValue, map_index: int) -> JsonValue:
         try:
