@@ -57,7 +57,7 @@ class AttemptLauncher:
         order = TaskOrder(
             code=work.code,
             relative_path=work.dag.relative_path,
-            facts=facts_of(claimed),
+            facts=facts_of(claimed, self.settings.base_url),
             attempt_key=name,
             max_xcom_bytes=self.settings.max_xcom_bytes,
             is_called_off=claimed.is_called_off,
@@ -81,7 +81,7 @@ class AttemptLauncher:
         return execution
 
 
-def facts_of(claimed: Claimed) -> RunFacts:
+def facts_of(claimed: Claimed, base_url: str | None = None) -> RunFacts:
     """Return what a task is told about the run and the attempt that were claimed."""
     return RunFacts(
         dag_id=claimed.dag_id,
@@ -95,4 +95,7 @@ def facts_of(claimed: Claimed) -> RunFacts:
         conf=claimed.conf,
         try_number=claimed.key.attempt,
         map_index=claimed.map_index,
+        started_at=claimed.started_at,
+        queued_at=claimed.run_created_at,
+        base_url=base_url,
     )

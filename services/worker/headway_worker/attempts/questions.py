@@ -82,8 +82,8 @@ class Questions:
         match question["ask"]:
             case "pull_xcom" | "pull_xcoms" | "xcom_length" | "xcom_item":
                 return self._patiently(lambda: self._read_xcom(claimed, question))
-            case "last_success":
-                return prior_to_frame(self._patiently(lambda: self.database.last_success(claimed)))
+            case "latest_run" | "last_success":
+                return self._patiently(lambda: self._tell_of_runs(claimed, question))
             case "push_xcom":
                 key, left = str(question["key"]), question["value"]
                 self._patiently(lambda: self.database.push_xcom(claimed, key, left))
@@ -108,18 +108,25 @@ class Questions:
         match question["ask"]:
             case "pull_xcom" | "pull_xcoms":
                 return self._patiently(lambda: self._pull_xcom(claimed, question))
-            case "last_success":
-                return prior_to_frame(self._patiently(lambda: self.database.last_success(claimed)))
+            case "latest_run" | "last_success":
+                return self._patiently(lambda: self._tell_of_runs(claimed, question))
             case other:
                 return {"error": f"The worker has no answer to {other!r} for a callback."}
 
+    def _tell_of_runs(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
+        if question["ask"] == "last_success":
+            return prior_to_frame(self.database.last_success(claimed))
+        left = str(question["task_id"]), str(question["key"])
+        return {"run_id": self.database.latest_run(claimed, _run_of(question["of"]), left)}
+
     def _pull_xcom(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
         task_id, key = str(question["task_id"]), str(question["key"])
+        of = _run_of(question["of"]) if "of" in question else None
         if question["ask"] == "pull_xcom":
             map_index = int(question["map_index"])
-            value = self.database.pull_xcom(claimed, task_id, key, map_index)
+            value = self.database.pull_xcom(claimed, task_id, key, map_index, of)
             return {"found": False} if value is None else {"found": True, "value": value[0]}
-        page = self.database.pull_xcoms(claimed, task_id, key, int(question["after"]))
+        page = self.database.pull_xcoms(claimed, task_id, key, int(question["after"]), of)
         return {"values": list(page.values()), "last": max(page, default=None)}
 
     def _tell_of_spark(self, claimed: Claimed, question: Frame) -> TaskAnswer:
@@ -175,3 +182,8 @@ class Questions:
                     raise
                 failures += 1
                 self.clock.wait(self.stop, self.pace.retry_after(failures))
+
+
+def _run_of(named: list[str]) -> tuple[str, str]:
+    dag_id, run_id = named
+    return str(dag_id), str(run_id)

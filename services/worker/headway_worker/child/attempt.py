@@ -19,7 +19,7 @@ from headway.sdk.bundle.bundle_imports import importing
 from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.harness.execution import Result, end_application, execute
 from headway.sdk.harness.loading import load_dag_file
-from headway.sdk.running.task_runtime import SparkApplication
+from headway.sdk.running.task_runtime import RunName, SparkApplication
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.sdk.values.xcom import check_xcom
 from headway_worker.child.records import send_records
@@ -55,22 +55,29 @@ class Asking:
     _asking: Lock = field(default_factory=Lock, init=False)
     _sending: Lock = field(default_factory=Lock, init=False)
 
-    def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
+    def pull_xcom(
+        self, task_id: str, key: str, map_index: int = -1, of: RunName | None = None
+    ) -> JsonValue:
         """Return what another task of the run left; KeyError when nothing."""
-        answer = self._ask_xcom("pull_xcom", task_id, key, map_index=map_index)
+        answer = self._ask_xcom("pull_xcom", task_id, key, map_index=map_index, **_named(of))
         if not answer["found"]:
             raise KeyError((task_id, key))
         value: JsonValue = answer["value"]
         return value
 
-    def pull_xcoms(self, task_id: str, key: str) -> list[JsonValue]:
+    def pull_xcoms(self, task_id: str, key: str, of: RunName | None = None) -> list[JsonValue]:
         """Return what the instances of a mapped task left; it comes page by page."""
         found: list[JsonValue] = []
         last: int | None = -1
         while last is not None:
-            answer = self._ask_xcom("pull_xcoms", task_id, key, after=last)
+            answer = self._ask_xcom("pull_xcoms", task_id, key, after=last, **_named(of))
             found += answer["values"]
             last = answer["last"]
+        return found
+
+    def latest_run(self, task_id: str, key: str, until: RunName) -> str | None:
+        """Return the id of the last run up to that one in which the task left something."""
+        found: str | None = self._ask_xcom("latest_run", task_id, key, **_named(until))["run_id"]
         return found
 
     def xcom_length(self, task_id: str, key: str) -> int:
@@ -90,7 +97,7 @@ class Asking:
         """Return the last run of the schedule before this one that has succeeded."""
         return prior_from_frame(self.ask({"ask": "last_success"}))
 
-    def _ask_xcom(self, ask: str, task_id: str, key: str, **more: int) -> Frame:
+    def _ask_xcom(self, ask: str, task_id: str, key: str, **more: Any) -> Frame:
         return self.ask({"ask": ask, "task_id": task_id, "key": key, **more})
 
     def ask(self, question: Frame) -> Frame:
@@ -178,6 +185,10 @@ class ChannelRuntime(Asking):
 
             self._spark = spark_of(self.order, self.code, self.ask, self._tell)
         return self._spark
+
+
+def _named(of: RunName | None) -> Frame:
+    return {} if of is None else {"of": [of.dag_id, of.run_id]}
 
 
 def run(argument: Frame, channel: socket) -> None:

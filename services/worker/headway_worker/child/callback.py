@@ -97,7 +97,10 @@ def _about_run(
     given = dag.calls_on.get(order.event)
     if given is None:
         raise DagError(f"its DAG has no on_{order.event}_callback.")
-    return given, build_run_context(dag, order.facts, runtime)
+    task = dag.task_dict.get(order.facts.task_id)
+    if task is None:
+        return given, build_run_context(dag, order.facts, runtime)
+    return given, build_context(task, order.facts, runtime)
 
 
 def _about_task(

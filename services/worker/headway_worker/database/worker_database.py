@@ -19,7 +19,16 @@ from headway.db.core.engine import is_transient, reader
 from headway.db.core.notices import CALLBACK, SCHEDULER, Notice, nobody
 from headway.db.core.processes import Identity
 from headway.db.core.stored_versions import Piece
-from headway.db.execution import attempts, callbacks, handles, leases, prior_runs, spark_work, xcoms
+from headway.db.execution import (
+    attempts,
+    callbacks,
+    handles,
+    leases,
+    other_runs,
+    prior_runs,
+    spark_work,
+    xcoms,
+)
 from headway.db.execution.attempts import Claimed, Report
 from headway.db.execution.callback_claims import ClaimedCallback
 from headway.db.execution.spark_work import PriorAttempt, SparkNews
@@ -161,18 +170,37 @@ class WorkerDatabase:
             self.notify(CALLBACK)
 
     def pull_xcom(
-        self, claimed: Claimed | ClaimedCallback, task_id: str, key: str, map_index: int = -1
+        self,
+        claimed: Claimed | ClaimedCallback,
+        task_id: str,
+        key: str,
+        map_index: int = -1,
+        of: tuple[str, str] | None = None,
     ) -> tuple[JsonValue] | None:
-        """Return what another task of the run left, in a tuple; None when nothing."""
+        """Return what a task of the run, or `of` another, left, in a tuple; None when nothing."""
         with reader(self.engine).connect() as conn:
-            return xcoms.pull(conn, claimed.dag_run_id, task_id, key, map_index)
+            run = _run(conn, claimed, of)
+            return None if run is None else xcoms.pull(conn, run, task_id, key, map_index)
 
     def pull_xcoms(
-        self, claimed: Claimed | ClaimedCallback, task_id: str, key: str, after: int
+        self,
+        claimed: Claimed | ClaimedCallback,
+        task_id: str,
+        key: str,
+        after: int,
+        of: tuple[str, str] | None = None,
     ) -> dict[int, JsonValue]:
         """Return what instances of a mapped task left, by map_index: the next ones after that."""
         with reader(self.engine).connect() as conn:
-            return xcoms.pull_page(conn, claimed.dag_run_id, task_id, key, after)
+            run = _run(conn, claimed, of)
+            return {} if run is None else xcoms.pull_page(conn, run, task_id, key, after)
+
+    def latest_run(
+        self, claimed: Claimed | ClaimedCallback, until: tuple[str, str], left: tuple[str, str]
+    ) -> str | None:
+        """Return the last run of a DAG in which a task left something under a key."""
+        with reader(self.engine).connect() as conn:
+            return other_runs.latest(conn, claimed.dag_run_id, until, left)
 
     def last_success(self, claimed: Claimed | ClaimedCallback) -> PriorRun | None:
         """Return the last run of the schedule before this one that has succeeded."""
@@ -291,6 +319,13 @@ class WorkerDatabase:
             while len(self._dags) >= MOST_DAGS:
                 del self._dags[next(iter(self._dags))]
             self._dags[version_id] = dag
+
+
+def _run(
+    conn: Connection, claimed: Claimed | ClaimedCallback, of: tuple[str, str] | None
+) -> int | None:
+    """Return the number of the run that is named, by default that of the claimed one."""
+    return claimed.dag_run_id if of is None else other_runs.find(conn, claimed.dag_run_id, *of)
 
 
 GIVEN_AWAY = "This attempt was given away, because its worker was silent for too long."

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval, PriorRun
@@ -12,6 +12,17 @@ from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.processes.frames import Frame
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.supply import Code
+
+_MOMENTS: Final = (
+    "logical_date",
+    "run_after",
+    "start_date",
+    "started_at",
+    "ended_at",
+    "queued_at",
+    "run_ended_at",
+)
+"""The dates among the facts, each of which may be unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,34 +99,41 @@ def facts_to_frame(facts: RunFacts) -> Frame:
         "run_type": str(facts.run_type),
         "interval_start": facts.data_interval.start.isoformat(),
         "interval_end": facts.data_interval.end.isoformat(),
-        "logical_date": _text(facts.logical_date),
-        "run_after": _text(facts.run_after),
-        "start_date": _text(facts.start_date),
         "conf": dict(facts.conf),
         "try_number": facts.try_number,
         "map_index": facts.map_index,
         "run_state": str(facts.run_state),
         "task_state": str(facts.task_state),
+        "hostname": facts.hostname,
+        "base_url": facts.base_url,
+        **{name: _text(getattr(facts, name)) for name in _MOMENTS},
     }
 
 
 def facts_from_frame(facts: Frame) -> RunFacts:
     """Return what `facts_to_frame` made the data of."""
     start, end = (datetime.fromisoformat(facts[f"interval_{edge}"]) for edge in ("start", "end"))
+    dates = {name: _date(facts[name]) for name in _MOMENTS}
     return RunFacts(
         dag_id=facts["dag_id"],
         run_id=facts["run_id"],
         task_id=facts["task_id"],
         run_type=RunType(facts["run_type"]),
         data_interval=DataInterval(start, end),
-        logical_date=_date(facts["logical_date"]),
-        run_after=_date(facts["run_after"]),
-        start_date=_date(facts["start_date"]),
         conf=facts["conf"],
         try_number=facts["try_number"],
         map_index=facts["map_index"],
         run_state=RunState(facts["run_state"]),
         task_state=TaskState(facts["task_state"]),
+        hostname=facts["hostname"],
+        base_url=facts["base_url"],
+        logical_date=dates["logical_date"],
+        run_after=dates["run_after"],
+        start_date=dates["start_date"],
+        started_at=dates["started_at"],
+        ended_at=dates["ended_at"],
+        queued_at=dates["queued_at"],
+        run_ended_at=dates["run_ended_at"],
     )
 
 

@@ -71,6 +71,7 @@ class TestRun:
     mapped: MappedXComs = field(default_factory=dict)
     states: dict[str, dict[int, TaskState]] = field(default_factory=dict)
     skips: set[str] = field(default_factory=set)
+    ended: list[RunFacts] = field(default_factory=list)
 
     def run(self) -> RunState:
         """Run until the run has ended, and return how."""
@@ -148,8 +149,10 @@ class TestRun:
         _tell(name, result)
         state = _BECOMES[result.outcome]
         event = task_event(task.spec.callbacks, result.outcome, state)
+        facts = replace(facts, task_state=state, ended_at=SystemClock().now())
+        self.ended.append(facts)
         if event is not None:
-            context = build_context(task, replace(facts, task_state=state), runtime)
+            context = build_context(task, facts, runtime)
             _call(name, task.calls_on, event, (result.outcome, result.error), context)
         return state
 
@@ -164,10 +167,19 @@ class TestRun:
         ended = run_event(self.spec.callbacks, state, told=False, timed_out=False)
         if ended is not None:
             event, reason = ended
-            facts = replace(self.facts("", -1), run_state=state)
-            runtime = LocalRuntime("", self.xcoms, mapped=self.mapped)
-            context = build_run_context(self.dag, facts, runtime)
+            runtime = LocalRuntime("", self.xcoms, mapped=self.mapped, secrets=self.secrets)
+            context = self._context_of_end(state, runtime)
             _call(self.dag.dag_id, self.dag.calls_on, event, (reason, None), context)
+
+    def _context_of_end(self, state: RunState, runtime: LocalRuntime) -> Context:
+        """Return the context of the run's end: with the last task, of a failure one that failed."""
+        failed = [facts for facts in self.ended if facts.task_state is TaskState.FAILED]
+        about = (failed if failed and state is RunState.FAILED else self.ended)[-1:]
+        if not about:
+            facts = replace(self.facts("", -1), run_state=state)
+            return build_run_context(self.dag, facts, runtime)
+        facts = replace(about[0], run_state=state)
+        return build_context(self.dag.task_dict[facts.task_id], facts, runtime)
 
     def _forget(self, task_id: str, map_index: int) -> None:
         """Leave an instance that has not succeeded out of its task's results."""
@@ -254,6 +266,8 @@ def _run(dag: DAG, code: BundleCode, path: str, wanted: _Wanted) -> bool:
             start_date=now,
             conf=wanted.conf,
             map_index=map_index,
+            started_at=clock.now(),
+            is_test=True,
         )
 
     print(f"{dag.dag_id}: data interval {interval.start.isoformat()} to {interval.end.isoformat()}")

@@ -185,6 +185,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "claimed_until, started_at, ended_at, error)",
         "code_file": "SELECT",
         "code_manifest": "SELECT",
+        "dag": "SELECT (dag_id, bundle)",
         "dag_notifier": "SELECT",
         "dag_run": "SELECT",
         "dag_task": "SELECT",

@@ -76,8 +76,8 @@ FACTS = hot("""
     SELECT task.id, task.task_id, task.map_index, task.attempt, task.failures, task.losses,
            run.id AS dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf, run.version_id,
            run.interval_start, run.interval_end, run.schedule_date, run.run_after,
-           run.started_at AS run_started_at, version.manifest_hash,
-           it.handle, it.stop_to IS NOT NULL AS is_called_off,
+           run.started_at AS run_started_at, run.created_at AS run_created_at,
+           version.manifest_hash, it.started_at, it.handle, it.stop_to IS NOT NULL AS is_called_off,
            it.started_at - it.queued_at AS queued, it.started_at - task.scheduled_at AS scheduled
       FROM task_instance AS task
       JOIN task_attempt AS it ON (it.task_instance_id, it.attempt) = (task.id, task.attempt)
@@ -194,6 +194,8 @@ class Claimed:
     run_started_at: datetime
     handle: Handle | None = None
     is_called_off: bool = False
+    started_at: datetime | None = None
+    run_created_at: datetime | None = None
     waited: tuple[timedelta, timedelta | None] = (timedelta(), None)
 
 
@@ -295,5 +297,7 @@ def _claimed(row: Row[Any], token: UUID) -> Claimed:
         run_started_at=row.run_started_at,
         handle=row.handle,
         is_called_off=row.is_called_off,
+        started_at=row.started_at,
+        run_created_at=row.run_created_at,
         waited=(row.queued, row.scheduled),
     )

@@ -13,6 +13,8 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, text
 
 from headway.db.core.processes import Identity
+from headway.db.execution import called_instances
+from headway.db.execution.called_instances import EndedInstance
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.callbacks import MOST_TRIES, CallbackEvent
 from headway.domain.interval import DataInterval
@@ -52,7 +54,8 @@ FACTS = text("""
     SELECT it.id, it.token, it.tries, it.event, it.reason, it.cause, it.task_id, it.map_index,
            it.attempt, it.dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf,
            run.version_id, run.interval_start, run.interval_end, run.run_after,
-           run.started_at AS run_started_at, version.manifest_hash
+           run.created_at AS run_created_at, run.started_at AS run_started_at,
+           run.ended_at AS run_ended_at, version.manifest_hash
       FROM callback AS it
       JOIN dag_run AS run ON run.id = it.dag_run_id
       JOIN dag_version AS version ON version.id = run.version_id
@@ -158,6 +161,7 @@ class ClaimedCallback:
     """A claimed callback with all that a worker must know to call its functions.
 
     `task_id` is None, and with it `map_index` and `attempt`, for an event of the run itself.
+    The `instance` is that of the event; for a run it is the one that decided it, if any.
     """
 
     key: CallbackKey
@@ -178,6 +182,9 @@ class ClaimedCallback:
     interval: DataInterval
     run_after: datetime
     run_started_at: datetime | None
+    run_created_at: datetime | None = None
+    run_ended_at: datetime | None = None
+    instance: EndedInstance | None = None
 
 
 def due(conn: Connection, queues: Sequence[str]) -> DueWork:
@@ -206,7 +213,9 @@ def claim(
             "seconds": seconds,
         },
     )
-    return [_claimed(row) for row in conn.execute(FACTS, {"ids": list(claimed)})]
+    rows = conn.execute(FACTS, {"ids": list(claimed)}).all()
+    instances = called_instances.of_callbacks(conn, [row.id for row in rows])
+    return [_claimed(row, instances.get(row.id)) for row in rows]
 
 
 def renew(conn: Connection, keys: Sequence[CallbackKey], seconds: float) -> set[CallbackKey]:
@@ -238,7 +247,7 @@ def report(conn: Connection, me: Identity, its: CallbackReport) -> bool:
     return bool(conn.scalar(REPORTED, parameters) == its.state)
 
 
-def _claimed(row: Row[Any]) -> ClaimedCallback:
+def _claimed(row: Row[Any], instance: EndedInstance | None) -> ClaimedCallback:
     return ClaimedCallback(
         key=CallbackKey(row.id, row.token),
         tries=row.tries,
@@ -258,6 +267,9 @@ def _claimed(row: Row[Any]) -> ClaimedCallback:
         interval=DataInterval(row.interval_start, row.interval_end),
         run_after=row.run_after,
         run_started_at=row.run_started_at,
+        run_created_at=row.run_created_at,
+        run_ended_at=row.run_ended_at,
+        instance=instance,
     )
 
 

@@ -29,9 +29,9 @@ class WorkerSettings(Settings):
     )
     base_url: str | None = Field(
         None,
-        description="What the links of notifications begin with; `/dags/DAG/runs/RUN` follows. "
-        "Headway serves no such page, so name a site of your own. Without it, a message names "
-        "the command that shows the run.",
+        description="What the links of notifications, and `ti.log_url` of tasks, begin with: the "
+        "address of the API, which serves `/dags/DAG/runs/RUN`. Without it, a message names the "
+        "command that shows the run, and `ti.log_url` begins with `http://localhost:8793`.",
     )
     poll_interval: Seconds = Field(
         1.0,

@@ -24,6 +24,20 @@ class DagFile:
     dags: "list[DAG]" = field(default_factory=list)
     code: "BundleCode | None" = None
 
+    def read(self, path: Path) -> bytes | None:
+        """Return the content of a file of the bundle; None if there is no such file.
+
+        Without a version's code the place is opened in any case, of which a parser takes note.
+        """
+        if self.code is not None:
+            inside = self.code.inside(path)
+            if inside is None or not self.code.has(inside):
+                return None
+        try:
+            return path.read_bytes()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return None
+
     def beside(self, name: str) -> Path | None:
         """Return the file or folder of that name beside the DAG file; None if there is none."""
         found = Path(normpath(self.path.parent / name))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.options import DagOptions, specify
+from headway.sdk.values import checks
+from headway.sdk.values.template_options import TEMPLATE_CHECKS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +32,23 @@ class DagOption:
         value = getattr(dag.spec, self.name)
         in_seconds = self.name in _DURATIONS and value is not None
         return timedelta(seconds=value) if in_seconds else value
+
+    def __set__(self, dag: "DagAttributes", value: object) -> None:
+        dag.change(self.name, value)
+
+
+class TemplateOption:
+    """An option that is code, and no part of the specification; it is checked all the same."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, dag: "DagAttributes | None", _owner: type) -> Any:
+        if dag is None:
+            return self
+        check = TEMPLATE_CHECKS[self.name]
+        empty = False if check is checks.flag else None
+        return check(dag.options.get(self.name, empty), self.name)
 
     def __set__(self, dag: "DagAttributes", value: object) -> None:
         dag.change(self.name, value)
@@ -61,6 +80,11 @@ class DagAttributes:
     dynamic = DagOption()
     reparse_on_run = DagOption()
     min_file_process_interval = DagOption()
+    template_searchpath = TemplateOption()
+    user_defined_macros = TemplateOption()
+    user_defined_filters = TemplateOption()
+    render_template_as_native_obj = TemplateOption()
+    jinja_environment_kwargs = TemplateOption()
 
     def change(self, option: str, value: object) -> None:
         """Give an option another value, with all checks of a DAG that is made with it."""

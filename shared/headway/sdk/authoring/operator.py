@@ -67,6 +67,10 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
     """
 
     template_fields: ClassVar[Sequence[str]] = ()
+    template_ext: Sequence[str] = ()
+    """How names of template files end: text of a template field that ends so names one."""
+    template_fields_renderers: ClassVar[Mapping[str, str]] = {}
+    """In which language a template field is; no page of Headway makes use of it."""
     operator_name: ClassVar[str | None] = None
     needs_spark: ClassVar[bool] = False
     is_mapped: ClassVar[bool] = False
@@ -114,6 +118,9 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
 
     def post_execute(self, context: "Context", result: Any = None) -> None:
         """Do what comes right after `execute` has returned the result."""
+
+    def prepare_template(self) -> None:
+        """Change template fields after the files that they name are read, before they render."""
 
     def on_kill(self) -> None:
         """Do what there is to do when the task is told to stop, such as to cancel a job elsewhere.

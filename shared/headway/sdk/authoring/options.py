@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from headway.domain.arguments import JsonValue
@@ -16,6 +16,7 @@ from headway.sdk.authoring.deadlines import deadlines
 from headway.sdk.authoring.notifiers import of_dag
 from headway.sdk.exceptions import XComError
 from headway.sdk.values import checks
+from headway.sdk.values.template_options import TEMPLATE_CHECKS, TemplateOptions
 from headway.sdk.values.xcom import check_json
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from headway.timetables.base import Timetable
 
 
-class DagOptions(TypedDict, total=False):
+class DagOptions(TemplateOptions, total=False):
     """What a DAG takes besides its id."""
 
     schedule: object
@@ -134,6 +135,8 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         for name, value in given.items()
         if name in _STORED
     }
+    for name in TEMPLATE_CHECKS.keys() & given.keys():
+        TEMPLATE_CHECKS[name](given[name], f"{where}: {name}")
     start, end = checked.get("start_date"), checked.get("end_date")
     if start and end and end < start:
         raise DagError(f"{where}: end_date ({end}) is before start_date ({start}); swap them.")

@@ -1,27 +1,36 @@
 """PythonOperator: call a function."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import Parameter
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from headway.domain.errors import DagError
 from headway.sdk.authoring.asked_names import lazy_values
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.authoring.task_options import TaskOptions
 from headway.sdk.running.context import ASKED_NAMES, Context
-from headway.sdk.values.checks import refuse
+from headway.sdk.values.checks import mapping, refuse, texts
 from headway.sdk.values.signatures import fits, signature, takes
+
+
+class PythonOptions(TaskOptions, total=False):
+    """What a Python task takes besides its function and its arguments."""
+
+    templates_dict: Mapping[str, Any] | None
+    templates_exts: Sequence[str] | None
 
 
 class PythonOperator(BaseOperator):
     """Call `python_callable` with `op_args` and `op_kwargs`; its result is the XCom.
 
     Parameters that are named like entries of the context, and not given, receive
-    them: `ds`, `params`, `ti`, …; `**context` receives the whole context.
+    them: `ds`, `params`, `ti`, …; `**context` receives the whole context.  One of these is
+    `templates_dict`; text in a template field that ends with one of `templates_exts` names a
+    template file.
     """
 
-    template_fields = ("op_args", "op_kwargs")
+    template_fields: ClassVar[Sequence[str]] = ("templates_dict", "op_args", "op_kwargs")
     operator_name = "python"
 
     def __init__(
@@ -31,9 +40,14 @@ class PythonOperator(BaseOperator):
         op_args: Collection[Any] = (),
         op_kwargs: Mapping[str, Any] | None = None,
         task_id: str,
-        **options: Unpack[TaskOptions],
+        **options: Unpack[PythonOptions],
     ) -> None:
-        super().__init__(task_id, **options)
+        given: dict[str, Any] = dict(options)
+        templates, endings = given.pop("templates_dict", None), given.pop("templates_exts", None)
+        super().__init__(task_id, **given)
+        where = f"{self.where}: templates_dict"
+        self.templates_dict = None if templates is None else mapping(templates, where)
+        self.template_ext = texts(endings or (), f"{self.where}: templates_exts")
         if not callable(python_callable):
             refuse(f"{self.where}: python_callable", "a function", python_callable)
         if inspect.iscoroutinefunction(python_callable):
@@ -44,6 +58,7 @@ class PythonOperator(BaseOperator):
 
     def execute(self, context: Context) -> Any:
         """Call the function."""
+        context["templates_dict"] = self.templates_dict
         return call(self.python_callable, self.op_args, self.op_kwargs, context)
 
 

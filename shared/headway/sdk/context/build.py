@@ -38,9 +38,9 @@ def build_context(operator: "BaseOperator", facts: RunFacts, runtime: TaskRuntim
     ti = TaskInstance(
         task=operator,
         dag_run=run,
-        try_number=facts.try_number,
-        map_index=facts.map_index,
-        state=facts.task_state,
+        facts=facts,
+        start_date=_known(facts.started_at),
+        end_date=_known(facts.ended_at),
         runtime=runtime,
     )
     values: dict[str, Any] = {
@@ -48,6 +48,11 @@ def build_context(operator: "BaseOperator", facts: RunFacts, runtime: TaskRuntim
         "map_index": facts.map_index,
         "task": operator,
         "task_instance": ti,
+        "task_instance_key_str": "__".join(
+            (facts.dag_id, operator.task_id, FORMATS["ds_nodash"](run.data_interval_start))
+        ),
+        "templates_dict": None,
+        "test_mode": facts.is_test,
         "ti": ti,
         "try_number": facts.try_number,
         **names_of(runtime),
@@ -87,9 +92,15 @@ def _dag_run(facts: RunFacts) -> DagRun:
         data_interval_start=_utc(interval.start),
         data_interval_end=_utc(interval.end),
         run_after=_utc(facts.run_after or interval.end),
-        start_date=_utc(facts.start_date) if facts.start_date else None,
+        queued_at=_known(facts.queued_at),
+        start_date=_known(facts.start_date),
+        end_date=_known(facts.run_ended_at),
         state=facts.run_state,
     )
+
+
+def _known(date: datetime | None) -> "DateTime | None":
+    return None if date is None else _utc(date)
 
 
 def _utc(date: datetime) -> "DateTime":

@@ -1,22 +1,43 @@
 """The objects `ti` and `dag_run` of the context."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from math import prod
+from socket import gethostname
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Unpack
 
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.states import RunState, RunType, TaskState
 from headway.sdk.authoring.expansion import check_expandable
 from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.context.absent_names import (
+    IN_PLACE_OF_INSTANCE,
+    IN_PLACE_OF_RUN,
+    no_such_name,
+)
+from headway.sdk.context.other_run import MapIndexes, OtherRun, WhichRun
 from headway.sdk.exceptions import XComNotFound
-from headway.sdk.running.task_runtime import TaskRuntime
+from headway.sdk.running import page_addresses
+from headway.sdk.running.context import Context, get_current_context
+from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.old_names import warn_of_old
+from headway.sdk.running.task_runtime import RunName, TaskRuntime
 from headway.sdk.values.xcom import XCOM_LIMIT, check_xcom
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
 
-MapIndexes: TypeAlias = int | Iterable[int] | None
+
+class TaskInstanceKey(NamedTuple):
+    """What names one attempt."""
+
+    dag_id: str
+    task_id: str
+    run_id: str
+    try_number: int
+    map_index: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +52,29 @@ class DagRun:
     data_interval_start: datetime
     data_interval_end: datetime
     run_after: datetime
+    queued_at: datetime | None
     start_date: datetime | None
+    end_date: datetime | None
     state: RunState
 
     @property
     def schedule_date(self) -> datetime:
         """When it was to run, at the earliest."""
         return self.run_after
+
+    @property
+    def external_trigger(self) -> bool:
+        """Whether somebody has triggered it."""
+        return self.run_type is RunType.MANUAL
+
+    @property
+    def execution_date(self) -> datetime:
+        """The start of the data interval; an old name."""
+        warn_of_old("dag_run.execution_date", "dag_run.data_interval_start")
+        return self.data_interval_start
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise no_such_name("dag_run", name, _names_of(self), IN_PLACE_OF_RUN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +86,10 @@ class TaskInstance:
 
     task: "BaseOperator"
     dag_run: DagRun
-    try_number: int
-    map_index: int
-    state: TaskState
-    runtime: TaskRuntime
+    facts: RunFacts = field(repr=False)
+    start_date: datetime | None
+    end_date: datetime | None
+    runtime: TaskRuntime = field(repr=False)
     fetched: dict[tuple[str, str], list[JsonValue]] = field(default_factory=dict, repr=False)
 
     @property
@@ -70,6 +107,121 @@ class TaskInstance:
         """The id of the run."""
         return self.dag_run.run_id
 
+    @property
+    def try_number(self) -> int:
+        """The number of the attempt, from 1 on."""
+        return self.facts.try_number
+
+    @property
+    def prev_attempted_tries(self) -> int:
+        """How many attempts have begun, this one included."""
+        return self.try_number
+
+    @property
+    def max_tries(self) -> int:
+        """How many retries the task has."""
+        retries: int = self.task.retries
+        return retries
+
+    @property
+    def map_index(self) -> int:
+        """The number of the instance of a mapped task, -1 for any other."""
+        return self.facts.map_index
+
+    @property
+    def expanded_ti_count(self) -> int | None:
+        """How many instances a mapped task has; None for any other."""
+        lengths = [
+            self.runtime.xcom_length(source.task_id, source.key)
+            if source.task_id is not None
+            else source.length or 0
+            for source in self.task.spec.mapped_over
+        ]
+        return prod(lengths) if lengths else None
+
+    @property
+    def state(self) -> TaskState:
+        """The state of the task."""
+        return self.facts.task_state
+
+    @property
+    def duration(self) -> float | None:
+        """How many seconds the attempt took; None before its end."""
+        ends = self.start_date, self.end_date
+        return None if None in ends else (ends[1] - ends[0]).total_seconds()  # type: ignore[operator]
+
+    @property
+    def hostname(self) -> str:
+        """The host on which the attempt runs, or ran; empty if it is not known."""
+        return gethostname() if self.facts.hostname is None else self.facts.hostname
+
+    @property
+    def operator(self) -> str:
+        """The name of the task's class."""
+        return self.task.task_type
+
+    @property
+    def queue(self) -> str:
+        """The queue of the task."""
+        return str(self.task.queue)
+
+    @property
+    def pool(self) -> str:
+        """The pool of the task."""
+        return str(self.task.pool)
+
+    @property
+    def pool_slots(self) -> int:
+        """How many slots of the pool it takes."""
+        return int(self.task.pool_slots)
+
+    @property
+    def priority_weight(self) -> int:
+        """The weight of the task itself."""
+        return int(self.task.priority_weight)
+
+    @property
+    def log(self) -> logging.Logger:
+        """The logger of the task."""
+        return self.task.log
+
+    @property
+    def key(self) -> TaskInstanceKey:
+        """What names the attempt."""
+        names = self.dag_id, self.task_id, self.run_id
+        return TaskInstanceKey(*names, self.try_number, self.map_index)
+
+    @property
+    def log_url(self) -> str:
+        """The page with the log of the attempt."""
+        return page_addresses.log_page(self.facts)
+
+    @property
+    def mark_success_url(self) -> str:
+        """The page that marks the task as a success."""
+        return page_addresses.mark_success_page(self.facts)
+
+    @property
+    def execution_date(self) -> datetime:
+        """The start of the data interval; an old name."""
+        warn_of_old("ti.execution_date", "dag_run.data_interval_start")
+        return self.dag_run.data_interval_start
+
+    def current_state(self) -> TaskState:
+        """Return the state of the task."""
+        return self.state
+
+    def get_dagrun(self) -> DagRun:
+        """Return the run."""
+        return self.dag_run
+
+    def get_template_context(self) -> Context:
+        """Return the context in which it runs."""
+        return get_current_context()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise no_such_name("ti", name, _names_of(self), IN_PLACE_OF_INSTANCE)
+
     def xcom_push(self, key: str, value: object) -> None:
         """Leave a JSON value under `key` for other tasks."""
         where = f"The XCom {key!r} of task {self.task_id!r}"
@@ -85,22 +237,30 @@ class TaskInstance:
         default: JsonValue = None,
         *,
         map_indexes: MapIndexes = None,
+        **of: Unpack[WhichRun],
     ) -> JsonValue:
-        """Return what a task of this run left under `key`, or `default`.
+        """Return what a task left under `key`, or `default`; by default a task of this run.
 
         A mapped task gives the list of what its instances left, in the order of their
         map_index; `map_indexes` chooses one, or some, of them.  Several ids give one list.
-        No id means this task itself: the instance that runs.
+        No id means this task itself: of this run, the instance that runs.  Another run is that
+        of `run_id`, or of the same id if only `dag_id` is given; with `include_prior_dates` it
+        is the last one up to that run in which the task left something.
         """
+        own = RunName(self.dag_id, self.run_id)
+        other = OtherRun.named(self.runtime, own, of)
+
+        def left(task_id: str | None) -> tuple[JsonValue, bool]:
+            if other is not None:
+                return other.left(task_id or self.task_id, key, default, map_indexes)
+            return self._left(task_id, key, default, map_indexes)
+
         if task_ids is None or isinstance(task_ids, str):
-            return self._left(task_ids, key, default, map_indexes)
+            return left(task_ids)[0]
         found: list[JsonValue] = []
         for task_id in task_ids:
-            left = self._left(task_id, key, default, map_indexes)
-            lists = isinstance(map_indexes, Iterable) or (
-                map_indexes is None and self._is_mapped(task_id)
-            )
-            found += left if lists and isinstance(left, list) else [left]
+            value, several = left(task_id)
+            found += value if several and isinstance(value, list) else [value]
         return found
 
     def resolve(self, output: XComArg) -> JsonValue:
@@ -123,15 +283,17 @@ class TaskInstance:
 
     def _left(
         self, task_id: str | None, key: str, default: JsonValue, map_indexes: MapIndexes
-    ) -> JsonValue:
+    ) -> tuple[JsonValue, bool]:
+        """Return what a task of this run left, and whether it is a list of instances' values."""
         if map_indexes is None and task_id is None:
-            return self._left_by(self.task_id, key, default, self.map_index)
+            return self._left_by(self.task_id, key, default, self.map_index), False
         task_id = task_id or self.task_id
         if isinstance(map_indexes, Iterable):
-            return [self._left_by(task_id, key, default, index) for index in map_indexes]
+            return [self._left_by(task_id, key, default, index) for index in map_indexes], True
         if map_indexes is None and self._is_mapped(task_id):
-            return self._results(task_id, key)
-        return self._left_by(task_id, key, default, -1 if map_indexes is None else map_indexes)
+            return self._results(task_id, key), True
+        index = -1 if map_indexes is None else map_indexes
+        return self._left_by(task_id, key, default, index), False
 
     def _left_by(self, task_id: str, key: str, default: JsonValue, map_index: int) -> JsonValue:
         try:
@@ -147,3 +309,7 @@ class TaskInstance:
     def _is_mapped(self, task_id: str) -> bool:
         tasks = self.task.dag.task_dict if self.task.dag else {}
         return task_id in tasks and tasks[task_id].is_mapped
+
+
+def _names_of(record: DagRun | TaskInstance) -> list[str]:
+    return [name for name in dir(type(record)) if not name.startswith("_")]

@@ -1,35 +1,43 @@
 """Jinja templates in the fields of a task."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cached_property
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
+from headway.domain.arguments import PLAIN
 from headway.domain.dag.templates import MARKS
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
-from headway.sdk.context.build import FORMATS
+from headway.sdk.context import template_files
+from headway.sdk.context.template_files import FileText
 from headway.sdk.exceptions import TemplateError
 from headway.sdk.running.context import Context
-from headway.sdk.running.old_names import LAZY
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
+    from headway.sdk.authoring.definition import DAG
     from headway.sdk.authoring.operator import BaseOperator
 
 
 def is_static(value: object) -> bool:
     """Return whether an argument is known before the task runs: no template, no task output."""
-    templates: list[str] = []
+    return not any(map(_is_template, texts_in(value))) and not any(outputs_in(value))
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield every text inside an argument."""
+    found: list[str] = []
 
     def look(leaf: object) -> None:
-        if isinstance(leaf, str) and any(mark in leaf for mark in MARKS):
-            templates.append(leaf)
+        if isinstance(leaf, str):
+            found.append(leaf)
 
     transform(value, look)
-    return not templates and not any(outputs_in(value))
+    yield from found
 
 
 def rendered(
@@ -39,50 +47,111 @@ def rendered(
 
     Text that is part of `untouched` is data, and stays as it is.
     """
-    operator = copy.copy(operator)
+    operator, data = copy.copy(operator), _identities(untouched)
     for field in operator.template_fields:
-        value = getattr(operator, field)
-        where = f"{operator.where}: {field}"
-        setattr(operator, field, render(value, context, where, untouched))
+        setattr(operator, field, _with_files(operator, field, data))
+    operator.prepare_template()
+    rendering = _Rendering(operator.dag, context, data)
+    for field in operator.template_fields:
+        value = rendering.of(getattr(operator, field), f"{operator.where}: {field}")
+        setattr(operator, field, value)
     return operator
 
 
-def render(value: object, context: Context, where: str, untouched: tuple[object, ...] = ()) -> Any:
+def render(value: object, context: Context, where: str) -> Any:
     """Render every template and fetch every task output inside an argument."""
+    return _Rendering(context.get("dag"), context, frozenset()).of(value, where)
+
+
+def _identities(untouched: tuple[object, ...]) -> Collection[int]:
     data: set[int] = set()
     transform(untouched, lambda item: data.add(id(item)))
+    return data
+
+
+def _with_files(operator: "BaseOperator", field: str, data: Collection[int]) -> object:
+    """Return a field with the contents of the template files that it names."""
+    value, endings = getattr(operator, field), operator.template_ext
+    if not endings:
+        return value
 
     def leaf(item: object) -> object:
-        if isinstance(item, XComArg):
-            return context["ti"].resolve(item)
-        if isinstance(item, str) and id(item) not in data and any(mark in item for mark in MARKS):
-            return _render_text(item, context, where)
-        return item
+        if id(item) in data or not template_files.is_name(item, endings):
+            return item
+        found = template_files.read(operator.dag, item)
+        if found is None and item is value and operator.dag and operator.dag.file:
+            raise TemplateError(f"{operator.where}: {template_files.missing(field, item)}")
+        return item if found is None else found
 
     return transform(value, leaf)
 
 
-def _render_text(source: str, context: Context, where: str) -> str:
-    from jinja2 import TemplateError as JinjaError
+@dataclass
+class _Rendering:
+    """Templates of one DAG, rendered in one context; text with an identity of `data` is none."""
 
-    try:
-        return _environment().from_string(source).render(_known_to(source, context))
-    except (JinjaError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
-        line = getattr(e, "lineno", None) or _line(e)
-        raise TemplateError(
-            f"{where}, line {line}: the template does not render: {e}. {_hint(str(e), context)}"
-        ) from None
+    dag: "DAG | None"
+    context: Context
+    data: Collection[int]
+
+    @cached_property
+    def environment(self) -> "SandboxedEnvironment":
+        # Importing the template engine takes longer than all of the SDK, and most tasks have no
+        # use for it.
+        from headway.sdk.context.jinja_environment import environment_of
+
+        return environment_of(self.dag, self.context)
+
+    def of(self, value: object, where: str) -> Any:
+        return transform(value, lambda item: self._leaf(item, where))
+
+    def _leaf(self, item: object, where: str) -> object:
+        if isinstance(item, XComArg):
+            return self.context["ti"].resolve(item)
+        if isinstance(item, str):
+            return item if id(item) in self.data else self._text(item, where)
+        if type(item) in PLAIN or isinstance(item, type) or not hasattr(item, "template_fields"):
+            return item
+        inner: Any = copy.copy(item)
+        for field in inner.template_fields:
+            setattr(inner, field, self.of(getattr(inner, field), f"{where}.{field}"))
+        return inner
+
+    def _text(self, source: str, where: str) -> object:
+        if isinstance(source, FileText):
+            where = f"{where}, file {source.name!r}"
+        if not self._is_rendered(source):
+            return str(source) if isinstance(source, FileText) else source
+        from jinja2 import TemplateError as JinjaError
+
+        try:
+            return self.environment.from_string(str(source)).render(self.context)
+        except (
+            JinjaError,
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
+            raise self._refusal(error, where) from None
+
+    def _is_rendered(self, source: str) -> bool:
+        """Whether the template engine has to see a text: all of them if it makes objects."""
+        special = self.dag is not None and (
+            self.dag.render_template_as_native_obj or self.dag.jinja_environment_kwargs
+        )
+        return bool(special) or _is_template(source)
+
+    def _refusal(self, error: Exception, where: str) -> TemplateError:
+        line = getattr(error, "lineno", None) or _line(error)
+        known = {**self.context, **(self.dag.user_defined_macros if self.dag else {})}
+        said = f"the template does not render: {error}. {_hint(str(error), known)}"
+        return TemplateError(f"{where}, line {line}: {said}")
 
 
-def _known_to(source: str, context: Context) -> Mapping[str, Any]:
-    """Return the context with those lazy names that the template uses."""
-    asked = {name for name in LAZY if name in source}
-    if not asked:
-        return context
-    from jinja2.meta import find_undeclared_variables
-
-    asked &= find_undeclared_variables(_environment().parse(source))
-    return {**context, **{name: context[name] for name in asked}}
+def _is_template(text: str) -> bool:
+    return any(mark in text for mark in MARKS)
 
 
 def _line(error: Exception) -> int:
@@ -96,16 +165,3 @@ def _hint(message: str, known: Mapping[str, object]) -> str:
     if near:
         return f"Did you mean {' or '.join(near)}?"
     return f"Known names: {', '.join(sorted(known))}."
-
-
-@cache
-def _environment() -> "SandboxedEnvironment":
-    # Importing the template engine takes longer than all of the SDK, and most tasks have no use
-    # for it.
-    from jinja2 import StrictUndefined
-    from jinja2.sandbox import SandboxedEnvironment
-
-    environment = SandboxedEnvironment(undefined=StrictUndefined)
-    filters: Mapping[str, Callable[..., str]] = FORMATS
-    environment.filters.update(filters)
-    return environment

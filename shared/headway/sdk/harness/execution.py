@@ -12,6 +12,7 @@ from headway.sdk.authoring.mapped import MappedOperator
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.context.build import build_context
 from headway.sdk.context.templates import rendered
+from headway.sdk.context.told_environment import told_by_environment
 from headway.sdk.exceptions import AirflowFailException, AirflowSkipException, XComError
 from headway.sdk.harness.killing import minding_kill
 from headway.sdk.operators.spark_submit import SparkSubmitOperator
@@ -68,7 +69,7 @@ def _isolated(
         if isinstance(operator, MappedOperator):
             task, items = operator.instance(runtime, facts.map_index)
         context = build_context(task, facts, runtime)
-        with running_in(context):
+        with running_in(context), told_by_environment(context):
             task = rendered(task, context, items.untouched)
             skips = do(task, context)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - this is where an attempt is isolated

@@ -13,6 +13,8 @@ from headway.sdk.authoring.definition import DAG
 from headway.sdk.authoring.mapped import MappedOperator, check_mapping
 from headway.sdk.authoring.operator import BaseOperator, accepted_names
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
+from headway.sdk.context import template_files
+from headway.sdk.harness import version_templates
 from headway.sdk.running.tracebacks import shown_names
 from headway.sdk.values import checks
 
@@ -21,6 +23,7 @@ def to_spec(dag: DAG, relative_path: str) -> DagSpec:
     """Return the specification of a finished DAG, whose file has this path in its bundle."""
     _check_default_args(dag)
     check_mapping(dag)
+    template_files.check_searchpath(dag)
     spec = replace(
         dag.spec,
         relative_path=relative_path,
@@ -101,6 +104,7 @@ def _bundle_files(dag: DAG) -> tuple[str, ...]:
         for task in dag.tasks
         for path in task.bundle_files()
     }
+    found |= version_templates.of_tasks(dag)
     return tuple(
         sorted(
             path.relative_to(root).as_posix()

@@ -11,6 +11,7 @@ from headway.sdk.authoring.python_operator import call
 from headway.sdk.authoring.task_options import TaskOptions
 from headway.sdk.authoring.xcom_arg import XComArg
 from headway.sdk.context.templates import render
+from headway.sdk.context.told_environment import inherited
 from headway.sdk.exceptions import AirflowException, AirflowSkipException
 from headway.sdk.running.context import Context
 from headway.sdk.values import checks
@@ -30,11 +31,15 @@ class BashOptions(TaskOptions, total=False):
 class BashOperator(BaseOperator):
     """Run `bash_command` with `bash -c`; the last line of its output is the XCom.
 
-    `env` replaces the environment, or adds to it with `append_env`.  An exit code in
+    A command that is one word and ends with `.sh` or `.bash` names a template file.
+    `env` replaces the environment, but for what tells which attempt it is, or adds to it with
+    `append_env`.  An exit code in
     `skip_on_exit_code` skips the task; any other than 0 fails it.
     """
 
     template_fields: ClassVar[Sequence[str]] = ("bash_command", "env", "cwd")
+    template_ext: Sequence[str] = (".sh", ".bash")
+    template_fields_renderers: ClassVar[Mapping[str, str]] = {"bash_command": "bash", "env": "json"}
     operator_name = "bash"
 
     def __init__(
@@ -76,14 +81,15 @@ class BashOperator(BaseOperator):
         if self.env is None:
             return None
         # This is what a command inherits from us, not a setting that we read.
-        inherited = dict(os.environ) if self.append_env else {}  # noqa: TID251
-        return inherited | {name: str(value) for name, value in self.env.items()}
+        base = dict(os.environ) if self.append_env else inherited()  # noqa: TID251
+        return base | {name: str(value) for name, value in self.env.items()}
 
 
 class DecoratedBashOperator(BashOperator):
     """Call a function, then run the command that it returns."""
 
     template_fields = ("op_args", "op_kwargs", "env", "cwd")
+    template_ext = ()
     operator_name = "bash"
 
     def __init__(

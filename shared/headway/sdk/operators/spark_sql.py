@@ -3,22 +3,19 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, ClassVar, Final, Unpack
 
-from headway.domain.errors import DagError
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.authoring.python_operator import call
 from headway.sdk.authoring.task_options import TaskOptions
 from headway.sdk.authoring.xcom_arg import XComArg
-from headway.sdk.context.templates import is_static, render
+from headway.sdk.context.templates import render
 from headway.sdk.exceptions import AirflowException, AirflowFailException
 from headway.sdk.operators.statements import Statement, split
 from headway.sdk.running.context import SPARK, Context
 from headway.sdk.running.task_runtime import DEFAULT_SPARK
 from headway.sdk.values import checks
 
-FILE: Final = ".sql"
 _SHOWN: Final = 100
 
 
@@ -33,13 +30,15 @@ class SparkSQLOptions(TaskOptions, total=False):
 class SparkSQLOperator(BaseOperator):
     """Run the statements of `sql`, one after the other, in the attempt's Spark session.
 
-    Text that ends with `.sql` names a file beside the DAG file, which is part of the
-    version; both are templates.  `parameters` are what `:name` in a statement stands for.
-    With `fetch_rows` the rows of the last statement are the XCom: dictionaries, and at
-    most that many, for more are an error.  The connection `conn_id` says where Spark is.
+    Text that ends with `.sql` names a template file, which is part of the version.
+    `parameters` are what `:name` in a statement stands for.  With `fetch_rows` the rows of the
+    last statement are the XCom: dictionaries, and at most that many, for more are an error.
+    The connection `conn_id` says where Spark is.
     """
 
     template_fields: ClassVar[Sequence[str]] = ("sql", "parameters")
+    template_ext: Sequence[str] = (".sql",)
+    template_fields_renderers: ClassVar[Mapping[str, str]] = {"sql": "sql"}
     operator_name = "spark_sql"
     needs_spark = True
 
@@ -58,16 +57,10 @@ class SparkSQLOperator(BaseOperator):
             checks.text(sql, f"{self.where}: sql")
         if self.parameters is not None and not isinstance(self.parameters, XComArg):
             checks.mapping(self.parameters, f"{self.where}: parameters")
-        if is_static(sql) and self.dag and self.dag.file and _names_file(str(sql)):
-            self._file()
 
     def execute(self, context: Context) -> list[dict[str, Any]] | None:
         """Run the statements; return the rows of the last one, if they were asked for."""
-        text = str(self.sql)
-        if _names_file(text):
-            file = self._file()
-            text = render(file.read_text(encoding="utf-8"), context, f"{self.where}: {file.name}")
-        return self.run(text, context)
+        return self.run(str(self.sql), context)
 
     def run(self, text: str, context: Context) -> list[dict[str, Any]] | None:
         """Run the statements of a text."""
@@ -81,23 +74,6 @@ class SparkSQLOperator(BaseOperator):
             if number < len(statements) or not self.fetch_rows:
                 _finish(frame)
         return self._rows(frame) if self.fetch_rows else None
-
-    @classmethod
-    def files_among(cls, arguments: Mapping[str, object]) -> Sequence[str]:
-        """Return the file of statements, if there is one."""
-        sql = arguments.get("sql")
-        return [sql] if isinstance(sql, str) and _names_file(sql) else []
-
-    def _file(self) -> Path:
-        file = self.dag.file if self.dag else None
-        found = file.beside(str(self.sql)) if file else None
-        if found is None:
-            raise DagError(
-                f"{self.where}: sql names the file {self.sql!r}, and there is none beside the DAG "
-                "file. Put it there, under a name without templates; only so is it part of the "
-                "DAG's version."
-            )
-        return found
 
     def _rows(self, frame: Any) -> list[dict[str, Any]]:
         rows = frame.limit(self.fetch_rows + 1).collect()
@@ -113,6 +89,7 @@ class DecoratedSparkSQLOperator(SparkSQLOperator):
     """Call a function, then run the statements that it returns."""
 
     template_fields = ("op_args", "op_kwargs", "parameters")
+    template_ext = ()
     operator_name = "spark_sql"
 
     def __init__(
@@ -136,10 +113,6 @@ class DecoratedSparkSQLOperator(SparkSQLOperator):
                 f"{self.where}: the function must return SQL text, not {checks.shown(text)}."
             )
         return self.run(render(text, context, f"{self.where}: the returned SQL"), context)
-
-
-def _names_file(sql: str) -> bool:
-    return sql.endswith(FILE) and not any(character.isspace() for character in sql)
 
 
 def _announce(statement: Statement, number: int, of: int) -> None:

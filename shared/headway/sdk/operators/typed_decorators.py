@@ -9,7 +9,7 @@ Give other such parameters a default.
 from collections.abc import Callable, Collection
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from headway.sdk.authoring.task_options import TaskOptions
+from headway.sdk.authoring.python_operator import PythonOptions
 from headway.sdk.operators.bash import BashOptions
 from headway.sdk.operators.decorators import TaskFactory
 from headway.sdk.operators.spark_sql import SparkSQLOptions
@@ -20,7 +20,7 @@ R_co = TypeVar("R_co", covariant=True)
 Returns = TypeVar("Returns")
 
 
-class PythonTaskOptions(TaskOptions, total=False):
+class PythonTaskOptions(PythonOptions, total=False):
     """What `@task`, `@task.python`, `@task.branch` and `@task.short_circuit` take."""
 
     task_id: str

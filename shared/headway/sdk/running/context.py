@@ -13,6 +13,8 @@ from headway.sdk.running.task_runtime import TaskRuntime
 
 SPARK: Final = "spark"
 
+_OF_TASKS: Final = frozenset({"task", "task_instance", "ti"})
+
 
 CONTEXT_NAMES: Final = frozenset(
     {
@@ -32,6 +34,9 @@ CONTEXT_NAMES: Final = frozenset(
         SPARK,
         "task",
         "task_instance",
+        "task_instance_key_str",
+        "templates_dict",
+        "test_mode",
         "ti",
         "try_number",
         "ts",
@@ -77,6 +82,11 @@ class Context(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in LAZY and self._is_about_a_run():
             return work_out(name, self)
+        if name in _OF_TASKS:
+            raise KeyError(
+                f"{name!r} is not in the context of a callback of a run of which no task has "
+                "begun. Ask `'ti' in context` first, or use context['dag_run']."
+            )
         if name != SPARK:
             raise KeyError(name)
         task, runtime = self["task"], self.runtime

@@ -15,7 +15,9 @@ class RunFacts:
 
     `logical_date` is None for a run that has no other date than its data interval.
     `start_date` is when the run started.  Callbacks are told the states that are since what
-    they are called for.
+    they are called for.  The attempt started, ended and ran on a host, as far as that is known;
+    the run was `queued_at` and ended.  `base_url` is what the addresses of pages begin with.
+    One that `is_test` is run by `headway dags test`.
     """
 
     dag_id: str
@@ -31,3 +33,10 @@ class RunFacts:
     map_index: int = -1
     run_state: RunState = RunState.RUNNING
     task_state: TaskState = TaskState.RUNNING
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    hostname: str | None = None
+    queued_at: datetime | None = None
+    run_ended_at: datetime | None = None
+    base_url: str | None = None
+    is_test: bool = False

@@ -77,6 +77,7 @@ LAZY: Final[Mapping[str, Callable[["Context"], Any]]] = {
     "prev_data_interval_end_success": _of_success(lambda prior: prior.data_interval.end),
     "prev_start_date_success": _of_success(lambda prior: prior.start_date),
     "prev_end_date_success": _of_success(lambda prior: prior.end_date),
+    "expanded_ti_count": lambda values: values["ti"].expanded_ti_count if "ti" in values else None,
     "execution_date": lambda values: values["data_interval_start"],
     "next_execution_date": _next(lambda run: run.data_interval.start),
     "prev_execution_date": _previous(lambda run: run.data_interval.start),
@@ -99,9 +100,13 @@ REPLACED: Final[Mapping[str, str]] = {
 """What to write instead of an old name."""
 
 
+def warn_of_old(name: str, instead: str, depth: int = 3) -> None:
+    """Warn whoever called the caller that a name is an old one."""
+    warnings.warn(f"{name} is an old name; use {instead}.", OldNameWarning, stacklevel=depth)
+
+
 def work_out(name: str, values: "Context") -> Any:
     """Return the value of a lazy name; warn if it is an old one."""
     if name in REPLACED:
-        message = f"{name} is an old name; use {REPLACED[name]}."
-        warnings.warn(message, OldNameWarning, stacklevel=3)
+        warn_of_old(name, REPLACED[name], depth=4)
     return LAZY[name](values)

@@ -51,6 +51,14 @@ class SparkApplication:
     conn_id: str = DEFAULT_SPARK
 
 
+@dataclass(frozen=True, slots=True)
+class RunName:
+    """A run of the task's DAG, or of another DAG of its bundle."""
+
+    dag_id: str
+    run_id: str
+
+
 class TaskSecrets(Protocol):
     """Where a task's connections and variables come from."""
 
@@ -69,15 +77,21 @@ class TaskSecrets(Protocol):
 class TaskRuntime(TaskSecrets, Protocol):
     """The supervisor's side of a running task."""
 
-    def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
-        """Return what a task of the same run left under `key`; KeyError when nothing.
+    def pull_xcom(
+        self, task_id: str, key: str, map_index: int = -1, of: RunName | None = None
+    ) -> JsonValue:
+        """Return what a task of the same run, or `of` another, left; KeyError when nothing.
 
         `map_index` names the instance of a mapped task.
         """
         ...
 
-    def pull_xcoms(self, task_id: str, key: str) -> list[JsonValue]:
+    def pull_xcoms(self, task_id: str, key: str, of: RunName | None = None) -> list[JsonValue]:
         """Return what the instances of a mapped task left, those that succeeded, in order."""
+        ...
+
+    def latest_run(self, task_id: str, key: str, until: RunName) -> str | None:
+        """Return the id of the last run up to that one in which the task left something."""
         ...
 
     def xcom_length(self, task_id: str, key: str) -> int:
@@ -168,16 +182,25 @@ class LocalRuntime:
         """Return the text of the variable, None if there is none."""
         return self.secrets.get_variable(key)
 
-    def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
+    def pull_xcom(
+        self, task_id: str, key: str, map_index: int = -1, of: RunName | None = None
+    ) -> JsonValue:
         """Return what a task of the run left under `key`; KeyError when nothing."""
+        if of is not None:
+            raise KeyError(of)
         if map_index < 0:
             return self.xcoms[task_id, key]
         return self.mapped[task_id, key][map_index]
 
-    def pull_xcoms(self, task_id: str, key: str) -> list[JsonValue]:
+    def pull_xcoms(self, task_id: str, key: str, of: RunName | None = None) -> list[JsonValue]:
         """Return what the instances of a mapped task left, in order."""
-        left = self.mapped.get((task_id, key), {})
+        left = self.mapped.get((task_id, key), {}) if of is None else {}
         return [left[map_index] for map_index in sorted(left)]
+
+    def latest_run(self, task_id: str, key: str, until: RunName) -> str | None:
+        """Return the run itself, if the task left something: here there is no other."""
+        there = (task_id, key) in self.xcoms or (task_id, key) in self.mapped
+        return until.run_id if there else None
 
     def last_success(self) -> PriorRun | None:
         """Return `prior`."""

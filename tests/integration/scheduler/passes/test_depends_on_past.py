@@ -64,6 +64,17 @@ def test_a_task_waits_for_itself_in_the_run_before(engine: Engine, replica: Repl
     assert seed.task_states(engine, third) == {"work": "none"}
 
 
+def test_a_manual_run_before_counts_too(engine: Engine, replica: Replica) -> None:
+    first, second = start_days(engine, seed.store(engine, holding_back()), range(2))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE dag_run SET run_type = 'manual' WHERE id = :id"), {"id": first})
+    while settle(replica):
+        pass
+
+    assert seed.task_states(engine, first) == {"work": "scheduled"}
+    assert seed.task_states(engine, second) == {"work": "none"}
+
+
 def test_a_task_waits_while_the_run_before_has_not_started(
     engine: Engine, replica: Replica
 ) -> None:

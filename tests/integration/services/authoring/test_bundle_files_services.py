@@ -18,12 +18,12 @@ import subprocess
 from importlib import resources
 from pathlib import Path
 
-from headway.sdk import DAG, task
+from headway.sdk import DAG, BashOperator, task
 
 headway_files = ["conf/*.json"]
 HERE = Path(__file__).parent
 
-with DAG("shop"):
+with DAG("shop", template_searchpath="templates"):
 
     @task
     def imports_in_the_task():
@@ -58,6 +58,8 @@ with DAG("shop"):
     def runs_a_script():
         return f"bash {HERE / 'run.sh'}"
 
+    BashOperator(task_id="renders_a_file", bash_command="say.sh")
+
     for each in (imports_in_the_task, reads_beside_it, imports_by_a_name_made_at_run_time,
                  reads_what_it_names, starts_a_program, reads_a_resource, runs_a_script):
         each()
@@ -70,6 +72,7 @@ EXPECTED = {
     "starts_a_program": "a note",
     "reads_a_resource": "a note",
     "runs_a_script": "ran",
+    "renders_a_file": "included shop",
 }
 FILES = {
     "library/__init__.py": "",
@@ -80,6 +83,8 @@ FILES = {
     "rates.csv": "1,2",
     "run.sh": "echo ran\n",
     "conf/a.json": "a",
+    "templates/say.sh": "echo {% include 'word.txt' %}\n",
+    "templates/word.txt": "included {{ dag.dag_id }}",
     "shop.py": SHOP,
 }
 HIDDEN = """
@@ -169,6 +174,8 @@ def test_what_makes_a_new_version_and_what_does_not(cluster: ServiceCluster) -> 
     cluster.wait_for_version("shop", 4)
     (cluster.dags / "conf" / "b.json").unlink()
     cluster.until(lambda _: number(cluster, "shop") == 3, "the version of before, again")
+    write(cluster.dags, {"templates/word.txt": "other"})
+    cluster.wait_for_version("shop", 5)
 
 
 @pytest.mark.regression

@@ -185,3 +185,23 @@ def test_a_template_that_does_not_render_fails_its_task(
 @pytest.fixture(scope="module")
 def broken_templates(stack: Stack) -> StackRun:
     return stack.run("broken_templates")
+
+
+def test_values_of_other_runs_and_dags(stack: Stack, values: StackRun) -> None:
+    first = stack.run("others")
+    second = stack.run("others", {"earlier": first.run_id})
+
+    assert first.xcom("looks") == {
+        "theirs": {"path": "/data", "rows": 7},
+        "before": None,
+        "named": first.run_id,
+        "same": "none",
+        "attempt": "looks",
+        "host": True,
+    }
+    later = second.xcom("looks")
+    assert isinstance(later, dict)
+    assert (later["before"], later["named"]) == (first.xcom("looks"), first.run_id)
+    refused = first.attempt("asks_elsewhere")
+    assert "XComs of the DAG 'nowhere': there is no such DAG in its bundle" in known(refused.error)
+    assert refused.outcome == "failed"

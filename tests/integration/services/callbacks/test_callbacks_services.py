@@ -112,11 +112,12 @@ def test_the_functions_of_a_run_are_called_when_it_has_ended(
     calls(called)
     [failed], [too] = noted(folder, "run_failed"), noted(folder, "run_failed_too")
 
-    assert (failed["task"], failed["run_state"], failed["reason"]) == (
-        None,
-        "failed",
-        "task_failure",
-    )
+    assert (failed["run_state"], failed["reason"]) == ("failed", "task_failure")
+    assert (failed["task"], failed["task_state"]) in {
+        (name, "failed") for name in ("fails", "mapped", "takes_too_long")
+    }
+    assert failed["log_url"].startswith(f"http://localhost:8793/dags/calls/runs/{called.run_id}/")
+    assert failed["took"] >= 0
     assert failed["process"] == too["process"]
     assert noted(folder, "run_ok") == []
 

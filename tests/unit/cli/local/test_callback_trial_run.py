@@ -59,6 +59,6 @@ def test_functions_are_called_for_what_a_trial_run_comes_to(
         "told: well -1 success success None",
         "[well] callback failed: fail: RuntimeError: nobody listens",
         "[trial] calling back for failure",
-        "told: trial failed task_failure None",
+        "told: divide 1 failed task_failure None",
     ]
     assert any("in fail" in line for line in lines)

@@ -119,6 +119,8 @@ def test_a_task_knows_its_place() -> None:
         ("start_date", datetime(2024, 1, 1, tzinfo=UTC)),
         ("is_paused_upon_creation", True),
         ("on_failure_callback", print),
+        ("user_defined_macros", {"a": 1}),
+        ("render_template_as_native_obj", True),
     ],
 )
 def test_an_assignment_to_a_dag_says_the_same_as_an_argument(name: str, given: Any) -> None:

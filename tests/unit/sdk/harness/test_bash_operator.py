@@ -74,6 +74,46 @@ def test_the_environment_is_inherited_replaced_or_added_to(
     assert seen == ["EWR-", "-2013-01-01", "EWR-1"]
 
 
+def test_the_environment_tells_which_attempt_it_is(
+    dag: DAG, run: Run, xcoms: XComs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CTX_DAG_EMAIL", "left@example.org")
+    monkeypatch.setenv("AIRFLOW_CTX_TASK_ID", "outer")
+    seen = []
+    for number, env in enumerate([None, {"HEADWAY_CTX_TASK_ID": "mine"}]):
+        told = bash_told(number, env)
+        assert run(told).error is None
+        seen.append(str(xcoms[told.task_id, "return_value"]).split())
+
+    names = ["DAG_ID", "DAG_OWNER", "DAG_RUN_ID", "LOGICAL_DATE", "TASK_ID", "TRY_NUMBER"]
+    values = ["flights", "ann", "scheduled__2013-01-01", "2013-01-01T05:00:00+00:00", "bash0", "2"]
+    whole = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
+    assert seen[0] == [
+        f"{prefix}_CTX_{text}" for prefix in ("AIRFLOW", "HEADWAY") for text in whole
+    ]
+    assert "HEADWAY_CTX_TASK_ID=mine" in seen[1]
+    assert "AIRFLOW_CTX_TASK_ID=bash1" in seen[1]
+    assert (os.environ["AIRFLOW_CTX_DAG_EMAIL"], os.environ["AIRFLOW_CTX_TASK_ID"]) == (
+        "left@example.org",
+        "outer",
+    )
+    assert "HEADWAY_CTX_DAG_ID" not in os.environ
+
+
+def bash_told(number: int, env: Any) -> BashOperator:
+    command = "/usr/bin/env | /usr/bin/sort | /bin/grep _CTX_ | /usr/bin/tr '\\n' ' '"
+    made = BashOperator(task_id=f"bash{number}", bash_command=command, env=env, owner="ann")
+    assert isinstance(made, BashOperator)
+    return made
+
+
+def test_addresses_of_a_task_are_told(dag: DAG, run: Run, xcoms: XComs) -> None:
+    email = "b@example.org, a@example.org"
+    run(bash("echo $AIRFLOW_CTX_DAG_EMAIL", email=email))
+
+    assert xcoms["bash", "return_value"] == "a@example.org,b@example.org"
+
+
 def test_it_runs_in_a_folder_of_its_own_or_the_one_that_is_named(
     dag: DAG, run: Run, xcoms: XComs, tmp_path: Path
 ) -> None:

@@ -173,9 +173,10 @@ def test_a_file_beside_the_dag_file_is_rendered_and_part_of_the_version(
 
 def test_a_file_that_is_missing_is_told_when_the_dag_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "reports.py").write_text(DAG_FILE.format(name="missing.sql"))
+    (dag,) = load_dag_file(tmp_path / "reports.py", tmp_path)
 
     with pytest.raises(DagError, match=r"sql names the file 'missing.sql', and there is none"):
-        load_dag_file(tmp_path / "reports.py", tmp_path)
+        to_spec(dag, "reports.py")
 
 
 def test_the_connection_says_where_it_runs(dag: DAG, run: Run, spark: FakeSpark) -> None:

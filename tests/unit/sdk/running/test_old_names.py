@@ -43,6 +43,7 @@ NAMES = {
     "prev_start_date_success": "None",
     "prev_end_date_success": "None",
     "schedule_date": "2013-01-02T05:00:00+00:00",
+    "expanded_ti_count": "None",
 }
 """In the first run of the DAG of these tests, about 1 January in New York."""
 

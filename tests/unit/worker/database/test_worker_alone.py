@@ -221,10 +221,10 @@ def test_values_of_a_mapped_task_are_handed_on_page_by_page(
 ) -> None:
     left = {0: "a", 2: "b", 5: "c"}
 
-    def page(
-        _database: WorkerDatabase, claimed: object, task_id: str, key: str, after: int
-    ) -> dict[int, Any]:
-        assert (claimed, task_id, key) == (work.claimed, "m", "k")
+    def page(_database: WorkerDatabase, claimed: object, *named: object) -> dict[int, Any]:
+        task_id, key, after, of = named
+        assert (claimed, task_id, key, of) == (work.claimed, "m", "k", None)
+        assert isinstance(after, int)
         return dict([item for item in left.items() if item[0] > after][:2])
 
     monkeypatch.setattr(WorkerDatabase, "pull_xcoms", page)

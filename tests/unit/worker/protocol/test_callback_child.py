@@ -4,7 +4,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,9 +12,10 @@ from uuid import UUID
 import pytest
 
 from headway.db.execution.callback_claims import CallbackKey, ClaimedCallback
+from headway.db.execution.called_instances import EndedInstance
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
-from headway.domain.states import RunType
+from headway.domain.states import RunType, TaskState
 from headway.runtime.processes.frames import (
     Frame,
     FrameReader,
@@ -156,6 +157,29 @@ def test_those_of_a_run_have_a_context_without_a_task(
     assert capsys.readouterr().out.splitlines()[:2] == [
         "told None failed",
         "timed_out None 2013-01-01 dag",
+    ]
+
+
+def test_those_of_a_run_are_told_of_the_task_that_decided_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = DAG_FILE.replace(
+        "def look_up",
+        "def about(context):\n"
+        "    ti, run = context['task_instance'], context['dag_run']\n"
+        "    print(ti.key[1:], ti.state, run.state, ti.hostname, ti.duration, ti.log_url)\n"
+        "    print(ti.end_date, run.end_date, context['task'].task_id)\n\n"
+        "def look_up",
+    ).replace('"etl", on_failure_callback=tell', '"etl", on_failure_callback=about')
+    its = EndedInstance("t", -1, 3, TaskState.FAILED, NIGHT, NIGHT + timedelta(seconds=5), "far")
+
+    called(tmp_path, claimed("failure", None, instance=its, run_ended_at=NIGHT), text)
+
+    page = "http://localhost:8793/dags/etl/runs/r/tasks/t/attempts/3/log"
+
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        f"('t', 'r', 3, -1) failed failed far 5.0 {page}",
+        "2013-01-01 00:00:05+00:00 2013-01-01 00:00:00+00:00 t",
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,6 +14,7 @@ from headway.domain.interval import DataInterval
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.task_runtime import RunName
 from headway_worker.child.attempt import ChannelRuntime
 from headway_worker.protocol.order import TaskOrder
 from headway_worker.protocol.supply import Code
@@ -73,6 +74,25 @@ def test_an_instance_is_named_by_its_map_index() -> None:
 
     assert value == 7
     assert questions == [{"ask": "pull_xcom", "task_id": "plan", "key": "key", "map_index": 3}]
+
+
+def test_another_run_is_named() -> None:
+    other = RunName("sales", "r1")
+    asked: list[tuple[Callable[[ChannelRuntime], Any], Frame]] = [
+        (lambda runtime: runtime.pull_xcom("t", "k", of=other), {"found": True, "value": 7}),
+        (lambda runtime: runtime.pull_xcoms("t", "k", other), {"values": [], "last": None}),
+        (lambda runtime: runtime.latest_run("t", "k", other), {"run_id": "r0"}),
+    ]
+
+    found = [converse(call, [answer]) for call, answer in asked]
+
+    assert [value for _, value in found] == [7, [], "r0"]
+    named = {"task_id": "t", "key": "k", "of": ["sales", "r1"]}
+    assert [questions for questions, _ in found] == [
+        [{"ask": "pull_xcom", "map_index": -1, **named}],
+        [{"ask": "pull_xcoms", "after": -1, **named}],
+        [{"ask": "latest_run", **named}],
+    ]
 
 
 @pytest.mark.parametrize("refused", [True, False])

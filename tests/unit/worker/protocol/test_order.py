@@ -41,6 +41,12 @@ ORDERS = st.builds(
         map_index=st.integers(-1, 100),
         run_state=st.sampled_from(RunState),
         task_state=st.sampled_from(TaskState),
+        started_at=st.none() | DATES,
+        ended_at=st.none() | DATES,
+        queued_at=st.none() | DATES,
+        run_ended_at=st.none() | DATES,
+        hostname=st.none() | TEXTS,
+        base_url=st.none() | TEXTS,
     ),
 )
 

@@ -35,6 +35,8 @@ def note(name: str) -> Callable[[Any], None]:
             "run_id": run.run_id,
             "ds": context["ds"],
             "reason": context["reason"],
+            "log_url": ti and ti.log_url,
+            "took": ti and ti.duration,
             "exception": repr(context["exception"]) if "exception" in context else None,
             "left": ti and ti.xcom_pull("lands"),
             "process": itself(),

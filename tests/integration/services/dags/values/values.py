@@ -1,5 +1,6 @@
 """Values that go from task to task, and values that cannot."""
 
+import os
 from datetime import UTC, datetime
 from typing import Any
 
@@ -80,3 +81,28 @@ with DAG("impossible_values"):
     for make in (too_large, large_enough, too_large_push, no_json, no_number):
         make()
     missing_key(PythonOperator(task_id="empty", python_callable=dict).output["path"])
+
+
+with DAG("others"):
+
+    @task
+    def leaves(run_id: str = "") -> str:
+        return run_id
+
+    @task
+    def looks(ti: Any = None, dag_run: Any = None) -> Any:
+        return {
+            "theirs": ti.xcom_pull("several", dag_id="values", include_prior_dates=True),
+            "before": ti.xcom_pull("looks", include_prior_dates=True),
+            "named": ti.xcom_pull("leaves", run_id=dag_run.conf.get("earlier")),
+            "same": ti.xcom_pull("leaves", dag_id="values", default="none"),
+            "attempt": os.environ["AIRFLOW_CTX_TASK_ID"],
+            "host": bool(ti.hostname) and ti.start_date is not None,
+        }
+
+    @task
+    def asks_elsewhere(ti: Any = None) -> Any:
+        return ti.xcom_pull("x", dag_id="nowhere")
+
+    leaves() >> looks()
+    asks_elsewhere()

@@ -1,0 +1,81 @@
+"""SQL on other runs whose XComs a task asks for: of its DAG, or of another one of its bundle."""
+
+from typing import Final
+
+from sqlalchemy import Connection, text
+
+from headway.domain.errors import RequestError
+
+IN_BUNDLE = text("""
+    SELECT other.dag_id
+      FROM dag_run AS this
+      JOIN dag AS own ON own.dag_id = this.dag_id
+      JOIN dag AS other ON other.bundle = own.bundle
+     WHERE this.id = :run AND other.dag_id = :dag_id
+""")
+
+FIND = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
+
+# LATERAL with a LIMIT has the planner go from run to run, the last one first.
+LATEST = text("""
+    SELECT run.run_id
+      FROM (SELECT id, run_id, schedule_date
+              FROM dag_run
+             WHERE dag_id = :dag_id
+               AND schedule_date <= coalesce(
+                   (SELECT schedule_date FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id),
+                   (SELECT schedule_date FROM dag_run WHERE id = :run))
+             ORDER BY schedule_date DESC, id DESC
+             LIMIT :most) AS run
+     CROSS JOIN LATERAL (
+           SELECT FROM task_instance AS task
+             JOIN xcom ON (xcom.task_instance_id, xcom.attempt) = (task.id, task.attempt)
+            WHERE task.dag_run_id = run.id AND task.task_id = :task_id AND xcom.key = :key
+            LIMIT 1) AS left_one
+     ORDER BY run.schedule_date DESC, run.id DESC
+     LIMIT 1
+""")
+
+MOST_LOOKED_AT: Final = 1_000
+"""Runs that are looked at for the last one in which a task has left something."""
+
+
+def find(conn: Connection, run: int, dag_id: str, run_id: str) -> int | None:
+    """Return the number of another run, for a task of `run`; None if there is no such run.
+
+    RequestError for a DAG that is not in the same bundle.
+    """
+    _check(conn, run, dag_id)
+    found: int | None = conn.scalar(FIND, {"dag_id": dag_id, "run_id": run_id})
+    return found
+
+
+def latest(conn: Connection, run: int, named: tuple[str, str], left: tuple[str, str]) -> str | None:
+    """Return the id of the last run in which a task has left something; None if there is none.
+
+    `named` are a DAG and a run of it, up to which is looked; if the DAG has no such run, up to
+    the date of `run`, whose task asks.  `left` are the task and the key of what it left.
+    RequestError for a DAG that is not in the same bundle.
+    """
+    dag_id, run_id = named
+    task_id, key = left
+    _check(conn, run, dag_id)
+    found: str | None = conn.scalar(
+        LATEST,
+        {
+            "run": run,
+            "dag_id": dag_id,
+            "run_id": run_id,
+            "task_id": task_id,
+            "key": key,
+            "most": MOST_LOOKED_AT,
+        },
+    )
+    return found
+
+
+def _check(conn: Connection, run: int, dag_id: str) -> None:
+    if conn.scalar(IN_BUNDLE, {"run": run, "dag_id": dag_id}) is None:
+        raise RequestError(
+            f"A task cannot pull XComs of the DAG {dag_id!r}: there is no such DAG in its bundle."
+        )
