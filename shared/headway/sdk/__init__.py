@@ -20,9 +20,20 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.xcom_arg import XComArg
     from headway.sdk.context.secrets import BaseHook, Variable
     from headway.sdk.operators.bash import BashOperator
-    from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
+    from headway.sdk.operators.branch import (
+        BaseBranchOperator,
+        BranchPythonOperator,
+        ShortCircuitOperator,
+        SkipMixin,
+    )
+    from headway.sdk.operators.by_date import (
+        BranchDateTimeOperator,
+        BranchDayOfWeekOperator,
+        WeekDay,
+    )
     from headway.sdk.operators.decorators import setup, task, teardown
     from headway.sdk.operators.empty import EmptyOperator
+    from headway.sdk.operators.latest_only import LatestOnlyOperator
     from headway.sdk.operators.spark_sql import SparkSQLOperator
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
     from headway.sdk.running.context import Context, get_current_context
@@ -45,9 +56,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAG",
+    "BaseBranchOperator",
     "BaseHook",
     "BaseOperator",
     "BashOperator",
+    "BranchDateTimeOperator",
+    "BranchDayOfWeekOperator",
     "BranchPythonOperator",
     "Connection",
     "Context",
@@ -64,6 +78,7 @@ __all__ = [
     "Holidays",
     "Hours",
     "LastWorkdayOnOrBefore",
+    "LatestOnlyOperator",
     "Minutes",
     "Months",
     "MultipleCronTimetable",
@@ -76,6 +91,7 @@ __all__ = [
     "PythonOperator",
     "RollingWindow",
     "ShortCircuitOperator",
+    "SkipMixin",
     "SparkSQLOperator",
     "SparkSubmitOperator",
     "Sunrise",
@@ -84,6 +100,7 @@ __all__ = [
     "TradingDays",
     "TriggerRule",
     "Variable",
+    "WeekDay",
     "Weekdays",
     "WeightRule",
     "Workdays",
@@ -109,8 +126,19 @@ _HOMES: Final = {
     "headway.sdk.authoring.notifiers": ("Notifier",),
     "headway.sdk.authoring.operator": ("BaseOperator",),
     "headway.sdk.operators.bash": ("BashOperator",),
-    "headway.sdk.operators.branch": ("BranchPythonOperator", "ShortCircuitOperator"),
+    "headway.sdk.operators.branch": (
+        "BaseBranchOperator",
+        "BranchPythonOperator",
+        "ShortCircuitOperator",
+        "SkipMixin",
+    ),
+    "headway.sdk.operators.by_date": (
+        "BranchDateTimeOperator",
+        "BranchDayOfWeekOperator",
+        "WeekDay",
+    ),
     "headway.sdk.operators.empty": ("EmptyOperator",),
+    "headway.sdk.operators.latest_only": ("LatestOnlyOperator",),
     "headway.sdk.authoring.python_operator": ("PythonOperator",),
     "headway.sdk.operators.spark_sql": ("SparkSQLOperator",),
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),

@@ -11,6 +11,7 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from headway.sdk.authoring.task_options import TaskOptions
 from headway.sdk.operators.bash import BashOptions
+from headway.sdk.operators.conditions import Condition
 from headway.sdk.operators.decorators import TaskFactory
 from headway.sdk.operators.spark_sql import SparkSQLOptions
 
@@ -18,10 +19,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 Returns = TypeVar("Returns")
+Maker = TypeVar("Maker", bound=TaskFactory[..., Any])
 
 
 class PythonTaskOptions(TaskOptions, total=False):
-    """What `@task`, `@task.python`, `@task.branch` and `@task.short_circuit` take."""
+    """What `@task`, `@task.python` and `@task.branch` take."""
 
     task_id: str
 
@@ -31,6 +33,12 @@ class PysparkTaskOptions(PythonTaskOptions, total=False):
 
     conn_id: str
     mode: Literal["driver"] | None
+
+
+class ShortCircuitTaskOptions(PythonTaskOptions, total=False):
+    """What `@task.short_circuit` takes."""
+
+    ignore_downstream_trigger_rules: bool
 
 
 class BashTaskOptions(BashOptions, total=False):
@@ -45,7 +53,9 @@ class SparkSQLTaskOptions(SparkSQLOptions, total=False):
     task_id: str
 
 
-class AnyTaskOptions(PysparkTaskOptions, BashTaskOptions, SparkSQLTaskOptions, total=False):
+class AnyTaskOptions(
+    PysparkTaskOptions, ShortCircuitTaskOptions, BashTaskOptions, SparkSQLTaskOptions, total=False
+):
     """What `override` takes, of whichever kind the task is."""
 
 
@@ -76,7 +86,7 @@ Chosen = str | Collection[str] | None
 
 
 class PythonDecorator(Protocol):
-    """`@task.python` and `@task.short_circuit`."""
+    """`@task.python`."""
 
     @overload
     def __call__(self, function: TakesSpark[P, R], /) -> TaskFactory[P, R]: ...
@@ -95,6 +105,17 @@ class PysparkDecorator(Protocol):
     def __call__(self, function: Callable[P, R], /) -> TaskFactory[P, R]: ...
     @overload
     def __call__(self, /, **options: Unpack[PysparkTaskOptions]) -> Decorator: ...
+
+
+class ShortCircuitDecorator(Protocol):
+    """`@task.short_circuit`."""
+
+    @overload
+    def __call__(self, function: TakesSpark[P, R], /) -> TaskFactory[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> TaskFactory[P, R]: ...
+    @overload
+    def __call__(self, /, **options: Unpack[ShortCircuitTaskOptions]) -> Decorator: ...
 
 
 class BranchDecorator(Protocol):
@@ -144,8 +165,18 @@ class TaskDecorators(PythonDecorator, Protocol):
         """The same as `@task` alone."""
 
     @property
-    def short_circuit(self) -> PythonDecorator:
+    def short_circuit(self) -> ShortCircuitDecorator:
         """The function decides whether anything comes next."""
+
+    def run_if(
+        self, condition: Condition, skip_message: str | None = None
+    ) -> Callable[[Maker], Maker]:
+        """Skip the task unless the condition holds."""
+
+    def skip_if(
+        self, condition: Condition, skip_message: str | None = None
+    ) -> Callable[[Maker], Maker]:
+        """Skip the task if the condition holds."""
 
     @property
     def sql(self) -> SparkSQLDecorator:

@@ -137,12 +137,20 @@ def test_a_branch_to_no_downstream_task_fails(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize(("go", "state"), [(True, "success"), (0, "skipped"), ([], "skipped")])
-def test_a_short_circuit_skips_what_lies_directly_behind(
-    stack: Stack, go: JsonValue, state: str
-) -> None:
-    states = stack.run("short_circuit", {"go": go}).states()
+def test_a_short_circuit_skips_what_lies_behind(stack: Stack, go: JsonValue, state: str) -> None:
+    run = stack.run("short_circuit", {"go": go})
 
-    assert states == {"gate": "success", "direct": state, "further": state, "whatever": "success"}
+    assert run.states() == {
+        "gate": "success",
+        "direct": state,
+        "further": state,
+        "whatever": state,
+        "lenient_gate": "success",
+        "lenient_direct": state,
+        "lenient_further": state,
+        "lenient_whatever": "success",
+    }
+    assert run.state == "success"
 
 
 @pytest.mark.parametrize(
