@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from headway.sdk.operators.latest_only import LatestOnlyOperator
     from headway.sdk.operators.spark_sql import SparkSQLOperator
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
+    from headway.sdk.operators.virtualenv import (
+        BranchExternalPythonOperator,
+        BranchPythonVirtualenvOperator,
+        ExternalPythonOperator,
+        PythonVirtualenvOperator,
+    )
     from headway.sdk.running.context import Context, get_current_context
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
     from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
@@ -62,7 +68,9 @@ __all__ = [
     "BashOperator",
     "BranchDateTimeOperator",
     "BranchDayOfWeekOperator",
+    "BranchExternalPythonOperator",
     "BranchPythonOperator",
+    "BranchPythonVirtualenvOperator",
     "Connection",
     "Context",
     "Continuous",
@@ -75,6 +83,7 @@ __all__ = [
     "Delayed",
     "EmptyOperator",
     "EventsTimetable",
+    "ExternalPythonOperator",
     "Holidays",
     "Hours",
     "LastWorkdayOnOrBefore",
@@ -89,6 +98,7 @@ __all__ = [
     "OnceTimetable",
     "PeriodTimetable",
     "PythonOperator",
+    "PythonVirtualenvOperator",
     "RollingWindow",
     "ShortCircuitOperator",
     "SkipMixin",
@@ -142,6 +152,12 @@ _HOMES: Final = {
     "headway.sdk.authoring.python_operator": ("PythonOperator",),
     "headway.sdk.operators.spark_sql": ("SparkSQLOperator",),
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
+    "headway.sdk.operators.virtualenv": (
+        "BranchExternalPythonOperator",
+        "BranchPythonVirtualenvOperator",
+        "ExternalPythonOperator",
+        "PythonVirtualenvOperator",
+    ),
     "headway.sdk.context.secrets": ("BaseHook", "Variable"),
     "headway.sdk.authoring.xcom_arg": ("XComArg",),
     "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),

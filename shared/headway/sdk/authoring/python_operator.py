@@ -1,9 +1,9 @@
 """PythonOperator: call a function."""
 
 import inspect
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from inspect import Parameter
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 from headway.domain.errors import DagError
 from headway.sdk.authoring.asked_names import lazy_values
@@ -21,7 +21,7 @@ class PythonOperator(BaseOperator):
     them: `ds`, `params`, `ti`, …; `**context` receives the whole context.
     """
 
-    template_fields = ("op_args", "op_kwargs")
+    template_fields: ClassVar[Sequence[str]] = ("op_args", "op_kwargs")
     operator_name = "python"
 
     def __init__(

@@ -31,6 +31,12 @@ from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOpera
 from headway.sdk.operators.conditions import Check, Condition, check
 from headway.sdk.operators.pyspark import PysparkOperator
 from headway.sdk.operators.spark_sql import DecoratedSparkSQLOperator
+from headway.sdk.operators.virtualenv import (
+    BranchExternalPythonOperator,
+    BranchPythonVirtualenvOperator,
+    ExternalPythonOperator,
+    PythonVirtualenvOperator,
+)
 from headway.sdk.values.checks import shown
 
 if TYPE_CHECKING:
@@ -180,10 +186,14 @@ class TaskDecorator(OperatorDecorator):
 
     bash = OperatorDecorator(DecoratedBashOperator)
     branch = OperatorDecorator(BranchPythonOperator)
+    branch_external_python = OperatorDecorator(BranchExternalPythonOperator)
+    branch_virtualenv = OperatorDecorator(BranchPythonVirtualenvOperator)
+    external_python = OperatorDecorator(ExternalPythonOperator)
     pyspark = OperatorDecorator(PysparkOperator)
     python = OperatorDecorator(PythonOperator)
     short_circuit = OperatorDecorator(ShortCircuitOperator)
     sql = OperatorDecorator(DecoratedSparkSQLOperator)
+    virtualenv = OperatorDecorator(PythonVirtualenvOperator)
 
     def run_if(self, condition: Condition, skip_message: str | None = None) -> Any:
         """Skip the tasks of a decorated function unless the condition holds."""

@@ -6,7 +6,8 @@ only a first parameter `spark` for what it is, and that a call without any argum
 Give other such parameters a default.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from os import PathLike
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from headway.sdk.authoring.task_options import TaskOptions
@@ -41,6 +42,33 @@ class ShortCircuitTaskOptions(PythonTaskOptions, total=False):
     ignore_downstream_trigger_rules: bool
 
 
+class OtherPythonTaskOptions(PythonTaskOptions, total=False):
+    """What `@task.virtualenv` and `@task.external_python` both take."""
+
+    string_args: Iterable[str]
+    env_vars: Mapping[str, str] | None
+    inherit_env: bool
+    expect_airflow: bool
+    skip_on_exit_code: int | Collection[int] | None
+
+
+class VirtualenvTaskOptions(OtherPythonTaskOptions, total=False):
+    """What `@task.virtualenv` takes."""
+
+    requirements: str | Iterable[str] | None
+    python_version: str | None
+    system_site_packages: bool
+    pip_install_options: Iterable[str] | None
+    index_urls: str | Iterable[str] | None
+    venv_cache_path: str | PathLike[str] | None
+
+
+class ExternalPythonTaskOptions(OtherPythonTaskOptions, total=False):
+    """What `@task.external_python` takes."""
+
+    python: str | PathLike[str]
+
+
 class BashTaskOptions(BashOptions, total=False):
     """What `@task.bash` takes."""
 
@@ -54,7 +82,13 @@ class SparkSQLTaskOptions(SparkSQLOptions, total=False):
 
 
 class AnyTaskOptions(
-    PysparkTaskOptions, ShortCircuitTaskOptions, BashTaskOptions, SparkSQLTaskOptions, total=False
+    PysparkTaskOptions,
+    ShortCircuitTaskOptions,
+    VirtualenvTaskOptions,
+    ExternalPythonTaskOptions,
+    BashTaskOptions,
+    SparkSQLTaskOptions,
+    total=False,
 ):
     """What `override` takes, of whichever kind the task is."""
 
@@ -118,6 +152,22 @@ class ShortCircuitDecorator(Protocol):
     def __call__(self, /, **options: Unpack[ShortCircuitTaskOptions]) -> Decorator: ...
 
 
+class VirtualenvDecorator(Protocol):
+    """`@task.virtualenv` and `@task.branch_virtualenv`."""
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> TaskFactory[P, R]: ...
+    @overload
+    def __call__(self, /, **options: Unpack[VirtualenvTaskOptions]) -> Decorator: ...
+
+
+class ExternalPythonDecorator(Protocol):
+    """`@task.external_python` and `@task.branch_external_python`."""
+
+    def __call__(self, /, **options: Unpack[ExternalPythonTaskOptions]) -> Decorator:
+        """Return the decorator that has these options."""
+
+
 class BranchDecorator(Protocol):
     """`@task.branch`: the function returns the ids of the tasks to go on with."""
 
@@ -155,6 +205,22 @@ class TaskDecorators(PythonDecorator, Protocol):
     @property
     def branch(self) -> BranchDecorator:
         """The function chooses what comes next."""
+
+    @property
+    def branch_external_python(self) -> ExternalPythonDecorator:
+        """The function chooses what comes next, in another Python."""
+
+    @property
+    def branch_virtualenv(self) -> VirtualenvDecorator:
+        """The function chooses what comes next, in a virtual environment."""
+
+    @property
+    def external_python(self) -> ExternalPythonDecorator:
+        """The function runs in another Python of the worker."""
+
+    @property
+    def virtualenv(self) -> VirtualenvDecorator:
+        """The function runs in a virtual environment."""
 
     @property
     def pyspark(self) -> PysparkDecorator:

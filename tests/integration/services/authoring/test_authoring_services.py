@@ -172,6 +172,17 @@ def test_a_teardown_runs_if_its_setup_succeeded(
     assert run.state == run_state
 
 
+def test_a_function_runs_in_another_python(stack: Stack) -> None:
+    run = stack.run("another_python")
+
+    assert run.states() == {"where": "success", "broken": "failed"}
+    assert run.xcom("where") == [True, "left", run.run_id]
+    assert run.attempt("broken").error == "LookupError: nothing beyond left"
+    log = run.log("broken")
+    assert "raise LookupError" in log
+    assert "The virtual environment is " in log
+
+
 def test_operators_decide_and_clean_up_as_the_decorators_do(stack: Stack) -> None:
     run = stack.run("by_operators")
 

@@ -78,6 +78,12 @@ def test_the_example_of_a_block_lies_between_setup_and_teardown(tmp_path: Path) 
     }
 
 
+def test_the_example_of_another_python_is_read(tmp_path: Path) -> None:
+    spec = to_spec(example_of("Another Python", tmp_path), "example.py")
+
+    assert [task.operator for task in spec.tasks] == ["python_virtualenv"]
+
+
 def test_the_example_of_sql_is_read(tmp_path: Path) -> None:
     dag = example(2, tmp_path)
 
