@@ -1,13 +1,13 @@
 """Arguments of a task as plain data.
 
 Whatever a DAG file passes to a task is stored with the DAG's version, so it must
-have a form as data: JSON values as they are, dates and durations and references
+have a form as data: JSON values as they are, dates, times, durations and references
 to another task's XCom as a tagged map.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from math import isfinite
 from typing import Any, Final
 
@@ -113,10 +113,12 @@ def _encode_tagged(value: object, where: str) -> JsonValue:
         if value.tzinfo is None:
             raise DagError(f"{where} is the date {value} without a time zone; give it one.")
         return {TAG: "datetime", "value": value.isoformat()}
+    if isinstance(value, time):
+        return {TAG: "time", "value": value.isoformat()}
     if isinstance(value, timedelta):
         return {TAG: "timedelta", "seconds": value.total_seconds()}
     raise DagError(
         f"{where} is of type {type(value).__name__}, which cannot be stored with the DAG. "
-        "Pass JSON values, aware datetimes, timedeltas or another task's output, "
+        "Pass JSON values, aware datetimes, times, timedeltas or another task's output, "
         "and build anything else inside the task."
     )

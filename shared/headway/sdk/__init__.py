@@ -20,11 +20,28 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.xcom_arg import XComArg
     from headway.sdk.context.secrets import BaseHook, Variable
     from headway.sdk.operators.bash import BashOperator
-    from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
+    from headway.sdk.operators.branch import (
+        BaseBranchOperator,
+        BranchPythonOperator,
+        ShortCircuitOperator,
+        SkipMixin,
+    )
+    from headway.sdk.operators.by_date import (
+        BranchDateTimeOperator,
+        BranchDayOfWeekOperator,
+        WeekDay,
+    )
     from headway.sdk.operators.decorators import setup, task, teardown
     from headway.sdk.operators.empty import EmptyOperator
+    from headway.sdk.operators.latest_only import LatestOnlyOperator
     from headway.sdk.operators.spark_sql import SparkSQLOperator
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
+    from headway.sdk.operators.virtualenv import (
+        BranchExternalPythonOperator,
+        BranchPythonVirtualenvOperator,
+        ExternalPythonOperator,
+        PythonVirtualenvOperator,
+    )
     from headway.sdk.running.context import Context, get_current_context
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
     from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
@@ -45,10 +62,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAG",
+    "BaseBranchOperator",
     "BaseHook",
     "BaseOperator",
     "BashOperator",
+    "BranchDateTimeOperator",
+    "BranchDayOfWeekOperator",
+    "BranchExternalPythonOperator",
     "BranchPythonOperator",
+    "BranchPythonVirtualenvOperator",
     "Connection",
     "Context",
     "Continuous",
@@ -61,9 +83,11 @@ __all__ = [
     "Delayed",
     "EmptyOperator",
     "EventsTimetable",
+    "ExternalPythonOperator",
     "Holidays",
     "Hours",
     "LastWorkdayOnOrBefore",
+    "LatestOnlyOperator",
     "Minutes",
     "Months",
     "MultipleCronTimetable",
@@ -74,8 +98,10 @@ __all__ = [
     "OnceTimetable",
     "PeriodTimetable",
     "PythonOperator",
+    "PythonVirtualenvOperator",
     "RollingWindow",
     "ShortCircuitOperator",
+    "SkipMixin",
     "SparkSQLOperator",
     "SparkSubmitOperator",
     "Sunrise",
@@ -84,6 +110,7 @@ __all__ = [
     "TradingDays",
     "TriggerRule",
     "Variable",
+    "WeekDay",
     "Weekdays",
     "WeightRule",
     "Workdays",
@@ -109,11 +136,28 @@ _HOMES: Final = {
     "headway.sdk.authoring.notifiers": ("Notifier",),
     "headway.sdk.authoring.operator": ("BaseOperator",),
     "headway.sdk.operators.bash": ("BashOperator",),
-    "headway.sdk.operators.branch": ("BranchPythonOperator", "ShortCircuitOperator"),
+    "headway.sdk.operators.branch": (
+        "BaseBranchOperator",
+        "BranchPythonOperator",
+        "ShortCircuitOperator",
+        "SkipMixin",
+    ),
+    "headway.sdk.operators.by_date": (
+        "BranchDateTimeOperator",
+        "BranchDayOfWeekOperator",
+        "WeekDay",
+    ),
     "headway.sdk.operators.empty": ("EmptyOperator",),
+    "headway.sdk.operators.latest_only": ("LatestOnlyOperator",),
     "headway.sdk.authoring.python_operator": ("PythonOperator",),
     "headway.sdk.operators.spark_sql": ("SparkSQLOperator",),
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
+    "headway.sdk.operators.virtualenv": (
+        "BranchExternalPythonOperator",
+        "BranchPythonVirtualenvOperator",
+        "ExternalPythonOperator",
+        "PythonVirtualenvOperator",
+    ),
     "headway.sdk.context.secrets": ("BaseHook", "Variable"),
     "headway.sdk.authoring.xcom_arg": ("XComArg",),
     "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),

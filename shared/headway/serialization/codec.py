@@ -42,7 +42,16 @@ LATER: Final = frozenset(
     }
 )
 LATER_OF_TASKS: Final = frozenset(
-    {"retry_jitter", "retry_on", "fail_fast_on", "callbacks", "slas", "notifiers", "owner"}
+    {
+        "retry_jitter",
+        "retry_on",
+        "fail_fast_on",
+        "callbacks",
+        "slas",
+        "notifiers",
+        "owner",
+        "on_failure_fail_dagrun",
+    }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
 they were.

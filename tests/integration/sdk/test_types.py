@@ -61,6 +61,16 @@ def go_on(rows: int) -> bool:
     return rows > 0
 
 
+@task.run_if(lambda context: bool(context["params"]), skip_message="nothing to do")
+@task.short_circuit(ignore_downstream_trigger_rules=False)
+def go_on_here(rows: int) -> bool:
+    return rows > 0
+
+
+@teardown(on_failure_fail_dagrun=True)
+def remove_all(where: str) -> None: ...
+
+
 @setup
 def prepare() -> str:
     return Variable.get("where")
@@ -82,6 +92,8 @@ def pipeline(table: str) -> None:
     clean.partial(limit=3).expand(path=["a", "b"]) >> EmptyOperator(task_id="end")
     where = prepare()
     where >> landed >> remove(where)
+    with remove_all(where) as scope:
+        scope.add_task(go_on_here(rows))
     text: str = command.function("/a")
 
 

@@ -1,5 +1,5 @@
 from collections import OrderedDict
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from enum import IntEnum, StrEnum
 from pathlib import PurePosixPath
 
@@ -55,6 +55,7 @@ def nested(levels: int) -> object:
         (set(), {TAG: "set", "items": []}),
         (XComReference("t"), {TAG: "xcom", "task_id": "t", "key": "return_value"}),
         (XComReference("t", "k"), {TAG: "xcom", "task_id": "t", "key": "k"}),
+        (time(15, 30), {TAG: "time", "value": "15:30:00"}),
         (timedelta(minutes=1.5), {TAG: "timedelta", "seconds": 90.0}),
         (
             datetime(2013, 1, 1, tzinfo=UTC),

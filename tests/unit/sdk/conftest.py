@@ -10,6 +10,7 @@ import pytest
 
 from headway.domain.arguments import JsonValue
 from headway.domain.interval import DataInterval
+from headway.domain.states import RunType
 from headway.sdk import DAG, BaseOperator, XComArg
 from headway.sdk.harness.execution import Result, execute
 from headway.sdk.running.facts import RunFacts
@@ -61,6 +62,7 @@ def run(xcoms: XComs, mapped: MappedXComs) -> Callable[..., Result]:
         conf: dict[str, JsonValue] | None = None,
         interval: DataInterval = DAY,
         do: Callable[..., Result] = execute,
+        run_type: RunType = RunType.MANUAL,
         **runtime: Any,
     ) -> Result:
         operator = task.as_operator()
@@ -69,6 +71,7 @@ def run(xcoms: XComs, mapped: MappedXComs) -> Callable[..., Result]:
             run_id="scheduled__2013-01-01",
             task_id=operator.task_id,
             data_interval=interval,
+            run_type=run_type,
             conf=conf or {},
             try_number=2,
             map_index=map_index,

@@ -1,5 +1,6 @@
 """How an attempt ends: outcomes, messages, tracebacks, skips, XComs."""
 
+import asyncio
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from headway.domain.arguments import JsonValue
 from headway.domain.states import Outcome
-from headway.sdk import DAG, BaseOperator, EmptyOperator, task
+from headway.sdk import DAG, BaseOperator, EmptyOperator, get_current_context, task
 from headway.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
@@ -153,6 +154,23 @@ def test_long_messages_are_shortened(dag: DAG, run: Run) -> None:
     assert "characters left out" in str(result.error)
 
 
+def test_an_async_function_runs_to_its_end_with_its_context(
+    dag: DAG, run: Run, xcoms: XComs
+) -> None:
+    @task
+    async def fetch(first: int, ds: str = "") -> list[Any]:
+        await asyncio.sleep(0)
+        return [first, ds, get_current_context()["map_index"]]
+
+    @task
+    async def fail() -> None:
+        raise AirflowSkipException("nothing to do")
+
+    assert run(fetch(1)).outcome is Outcome.SUCCESS
+    assert xcoms["fetch", "return_value"] == [1, "2013-01-01", -1]
+    assert run(fail()) == Result(outcome=Outcome.SKIPPED, error="nothing to do")
+
+
 def test_an_operator_without_execute_says_so(dag: DAG, run: Run) -> None:
     class Lazy(BaseOperator):
         pass
@@ -201,16 +219,25 @@ def test_a_branch_to_nowhere_fails(dag: DAG, run: Run, chosen: object) -> None:
     assert "no direct downstream task of it; these are: a, b, c." in str(result.error)
 
 
-@pytest.mark.parametrize(("returned", "skipped"), [(False, ("a",)), (0, ("a",)), (True, ())])
+@pytest.mark.parametrize(
+    ("returned", "ignoring", "skipped"),
+    [
+        (False, True, ("a", "further")),
+        (0, True, ("a", "further")),
+        (None, False, ("a",)),
+        (True, True, ()),
+    ],
+)
 def test_a_short_circuit_skips_all_but_teardowns(
-    dag: DAG, run: Run, returned: object, skipped: tuple[str, ...]
+    dag: DAG, run: Run, returned: object, ignoring: bool, skipped: tuple[str, ...]
 ) -> None:
-    @task.short_circuit
+    @task.short_circuit(ignore_downstream_trigger_rules=ignoring)
     def go_on() -> object:
         return returned
 
     decided = go_on().operator
     a, b = EmptyOperator(task_id="a"), EmptyOperator(task_id="b").as_teardown()
     decided >> [a, b]
+    a >> EmptyOperator(task_id="further") >> EmptyOperator(task_id="last").as_teardown()
 
     assert run(decided).skip_tasks == skipped

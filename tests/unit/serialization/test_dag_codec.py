@@ -295,6 +295,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         slas=(DeadlineSpec(seconds=60.0),),
         notifiers=(NotifierSpec(connection="ops"),),
         owner="ann",
+        on_failure_fail_dagrun=True,
     )
     spec = replace(
         SMALL,

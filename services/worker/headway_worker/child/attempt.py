@@ -3,6 +3,7 @@
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from socket import socket
 from threading import Lock
 from typing import Any, Protocol
@@ -54,6 +55,11 @@ class Asking:
     channel: socket
     _asking: Lock = field(default_factory=Lock, init=False)
     _sending: Lock = field(default_factory=Lock, init=False)
+
+    @property
+    def virtualenvs(self) -> Path | None:
+        """None: only tasks make virtual environments."""
+        return None
 
     def pull_xcom(
         self, task_id: str, key: str, map_index: int = -1, of: RunName | None = None
@@ -131,6 +137,11 @@ class ChannelRuntime(Asking):
         if self._code is None:
             self._code = code_of(self.order.code, self.ask)
         return self._code
+
+    @property
+    def virtualenvs(self) -> Path:
+        """The folder beside that of the code, where virtual environments are kept."""
+        return self.order.code.store.parent / "virtualenvs"
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value for other tasks."""

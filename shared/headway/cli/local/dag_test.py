@@ -140,6 +140,7 @@ class TestRun:
                 map_index,
                 self.secrets,
                 lambda conn_id: self.spark.driver(key, stack, conn_id),
+                virtualenvs=configuration.home() / "cache" / "virtualenvs",
             )
             facts, task = self.facts(task_id, map_index), self.dag.task_dict[task_id]
             result = self._advised(execute(task, facts, runtime))

@@ -47,10 +47,14 @@ class DagGraph:
 
     @cached_property
     def leaves(self) -> frozenset[str]:
-        """The tasks whose end decides the run's: those with nothing but teardowns below."""
+        """The tasks whose end decides the run's: those with nothing but teardowns below.
+
+        Teardowns do not decide it, except those with on_failure_fail_dagrun.
+        """
         working = [task for task in self.dag.tasks if not task.is_teardown]
         above = {upstream for task in working for upstream in task.upstream}
-        return frozenset(task.task_id for task in working) - above
+        last = frozenset(task.task_id for task in working) - above
+        return last | {task.task_id for task in self.dag.tasks if task.on_failure_fail_dagrun}
 
     @cached_property
     def holds_back(self) -> bool:

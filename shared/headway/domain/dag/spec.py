@@ -67,7 +67,8 @@ class TaskSpec:
     the first only these are tried again, those of the second never are.  `callbacks` are the
     events for which its code has functions to call.  `slas` are the deadlines by which all of
     its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
-    `owner` is whom people ask about the task.
+    `owner` is whom people ask about the task.  `on_failure_fail_dagrun` is for teardowns: the
+    run fails with such a one.
     """
 
     task_id: str
@@ -101,6 +102,7 @@ class TaskSpec:
     notifiers: tuple[NotifierSpec, ...] = ()
     doc_md: str | None = None
     owner: str | None = None
+    on_failure_fail_dagrun: bool = False
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

@@ -141,6 +141,11 @@ class TaskAttributes:
         return self.spec.is_teardown
 
     @property
+    def on_failure_fail_dagrun(self) -> bool:
+        """Whether the run fails with the task, though that is a teardown."""
+        return self.spec.on_failure_fail_dagrun
+
+    @property
     def start_date(self) -> datetime | None:
         """The first date of the DAG."""
         return self.dag.spec.start_date if self.dag else None

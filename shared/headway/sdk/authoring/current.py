@@ -1,4 +1,4 @@
-"""Which DAG is being built, and which DAG file is being loaded."""
+"""Which DAG, and which part of it, is being built, and which DAG file is being loaded."""
 
 import inspect
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
+    from headway.sdk.authoring.dependencies import SetupScope
+    from headway.sdk.authoring.operator import BaseOperator
     from headway.sdk.bundle.bundle_code import BundleCode
 
 
@@ -49,6 +51,7 @@ class DagFile:
 
 
 _open_dags: ContextVar["tuple[DAG, ...]"] = ContextVar("open_dags", default=())
+_open_scopes: ContextVar["tuple[SetupScope, ...]"] = ContextVar("open_scopes", default=())
 _file: ContextVar[DagFile | None] = ContextVar("dag_file", default=None)
 
 
@@ -66,6 +69,25 @@ def enter(dag: "DAG") -> None:
 def leave() -> None:
     """Go back to the DAG, if any, around the current one."""
     _open_dags.set(_open_dags.get()[:-1])
+
+
+def enter_scope(scope: "SetupScope") -> None:
+    """Let the tasks that are made from now on lie in `scope`, and in those around it."""
+    _open_scopes.set((*_open_scopes.get(), scope))
+
+
+def leave_scope() -> "tuple[SetupScope, SetupScope | None]":
+    """Go back to the scope, if any, around the current one; return both."""
+    *around, left = _open_scopes.get()
+    _open_scopes.set(tuple(around))
+    return left, around[-1] if around else None
+
+
+def tell_scopes(task: "BaseOperator") -> None:
+    """Have the open scopes of its DAG take in a task that joins it."""
+    for scope in _open_scopes.get():
+        if scope.task.dag is task.dag:
+            scope.members.append(task)
 
 
 @contextmanager

@@ -70,6 +70,7 @@ class DAG(DagTime, DagAttributes):
                 f"DAG {self.dag_id!r} has two tasks with the id {task.task_id!r}; rename one."
             )
         task.dag = self
+        current.tell_scopes(task)
 
     def free_task_id(self, task_id: str) -> str:
         """Return `task_id`, or `task_id__1`, `task_id__2`, … when that one is taken."""

@@ -1,10 +1,12 @@
-"""Dependencies between tasks: `>>`, `<<`, chain and cross_downstream."""
+"""Dependencies between tasks: `>>`, `<<`, chain, cross_downstream, and `with` a setup."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from headway.domain.errors import DagError
+from headway.sdk.authoring.current import enter_scope, leave_scope
 from headway.sdk.values.checks import shown
 
 if TYPE_CHECKING:
@@ -44,6 +46,58 @@ class Dependent:
     def __rlshift__(self, other: "Sequence[Dependent]") -> "Dependent":
         self.set_downstream(other)
         return self
+
+    def __enter__(self) -> "SetupScope":
+        """Let the tasks of the block lie between this setup and its teardown, or the reverse."""
+        task = self.as_operator()
+        if not (task.is_setup or task.is_teardown):
+            raise DagError(
+                f"{task.where}: `with` takes a setup or a teardown; call as_setup() or "
+                "as_teardown() first."
+            )
+        scope = SetupScope(task)
+        enter_scope(scope)
+        return scope
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        scope, around = leave_scope()
+        if kind is None:
+            scope.close(around)
+
+
+@dataclass(eq=False)
+class SetupScope:
+    """What lies between a setup and its teardown: `with` either of the two gives it."""
+
+    task: "BaseOperator"
+    members: "list[BaseOperator]" = field(default_factory=list)
+
+    def add_task(self, task: Dependent) -> None:
+        """Take in a task that was made before the block."""
+        self.members.append(task.as_operator())
+
+    def close(self, around: "SetupScope | None") -> None:
+        """Let the first tasks wait for the setups, and the teardowns for the last ones."""
+        setups, teardowns = self._setups(), self._teardowns()
+        ends = {task.task_id for task in (*setups, *teardowns)}
+        inside = {task.task_id: task for task in self.members if task.task_id not in ends}
+        for task in inside.values():
+            if not task.upstream_task_ids & inside.keys():
+                cross_downstream(setups, task)
+            if not task.downstream_task_ids & inside.keys():
+                cross_downstream(task, teardowns)
+        if around is not None:
+            around.members += [*setups, *inside.values(), *teardowns]
+
+    def _setups(self) -> "list[BaseOperator]":
+        if self.task.is_teardown:
+            return [task for task in self.task.upstream_list if task.is_setup]
+        return [self.task]
+
+    def _teardowns(self) -> "list[BaseOperator]":
+        if self.task.is_teardown:
+            return [self.task]
+        return [task for task in self.task.downstream_list if task.is_teardown]
 
 
 def cross_downstream(from_tasks: Tasks, to_tasks: Tasks) -> None:

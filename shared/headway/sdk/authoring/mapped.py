@@ -71,6 +71,7 @@ class MappedOperator(BaseOperator):
         with self.dag or nullcontext():
             operator = self.blueprint.operator.make_apart(arguments, lambda: where)
         operator.dag, operator.spec = self.dag, self.spec
+        operator.conditions = self.conditions
         operator.upstream_task_ids = self.upstream_task_ids
         operator.downstream_task_ids = self.downstream_task_ids
         return operator, items

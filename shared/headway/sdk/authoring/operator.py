@@ -80,6 +80,12 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
     spark_driver: bool = False
     """Whether that is the session of a driver of the attempt's own."""
 
+    skipped_task_ids: frozenset[str] = frozenset()
+    """The tasks below to skip once it has succeeded: `execute` says which, see SkipMixin."""
+
+    conditions: "tuple[Callable[[Context], None], ...]" = ()
+    """What is called right before `pre_execute`, and may skip the task."""
+
     arguments: Mapping[str, object]
 
     def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
@@ -128,10 +134,6 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
         It is called in the task's process, in the middle of `execute`, which does not go on.
         """
 
-    def skips(self, returned: object) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the downstream tasks to skip after `execute` returned this."""
-        return ()
-
     @classmethod
     def partial(cls, **arguments: Any) -> "OperatorPartial":
         """Fix some arguments, and the options, of a mapped task; `expand` gives the others."""
@@ -174,10 +176,20 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
         self.spec = replace(self.spec, is_setup=True)
         return self
 
-    def as_teardown(self, *, setups: "Tasks | None" = None) -> "BaseOperator":
-        """Mark this task as one that cleans up once all is done, if a setup succeeded."""
-        rule = TriggerRule.ALL_DONE_SETUP_SUCCESS
-        self.spec = replace(self.spec, is_teardown=True, trigger_rule=rule)
+    def as_teardown(
+        self, *, setups: "Tasks | None" = None, on_failure_fail_dagrun: bool = False
+    ) -> "BaseOperator":
+        """Mark this task as one that cleans up once all is done, if a setup succeeded.
+
+        How it ends does not count for the run, unless `on_failure_fail_dagrun` says so.
+        """
+        where = f"{self.where}: on_failure_fail_dagrun"
+        self.spec = replace(
+            self.spec,
+            is_teardown=True,
+            trigger_rule=TriggerRule.ALL_DONE_SETUP_SUCCESS,
+            on_failure_fail_dagrun=checks.flag(on_failure_fail_dagrun, where),
+        )
         if setups is not None:
             for setup in [setups] if isinstance(setups, Dependent) else setups:
                 setup.as_operator().as_setup()

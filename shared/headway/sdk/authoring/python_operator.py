@@ -1,7 +1,7 @@
 """PythonOperator: call a function."""
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from inspect import Parameter
 from typing import Any, ClassVar, Unpack
 
@@ -50,8 +50,6 @@ class PythonOperator(BaseOperator):
         self.template_ext = texts(endings or (), f"{self.where}: templates_exts")
         if not callable(python_callable):
             refuse(f"{self.where}: python_callable", "a function", python_callable)
-        if inspect.iscoroutinefunction(python_callable):
-            raise DagError(f"{self.where}: an async function; call asyncio.run inside a plain one.")
         self.python_callable = python_callable
         self.op_args = list(op_args)
         self.op_kwargs = dict(op_kwargs or {})
@@ -70,12 +68,20 @@ def call(
 ) -> Any:
     """Call `function` with what it is given and what it asks of the context.
 
-    DagError when it cannot be called so.
+    An async function runs to its end, in an event loop of its own.  DagError when it cannot be
+    called so.
     """
     given = {**kwargs, **_from_context(function, args, kwargs, context)}
     if not fits(function, args, given, frozenset()):
         _check_binding(function, args, given, context)
-    return function(*args, **given)
+    returned = function(*args, **given)
+    return _awaited(returned) if inspect.iscoroutine(returned) else returned
+
+
+def _awaited(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    import asyncio  # which takes long to import, and few tasks need it
+
+    return asyncio.run(coroutine)
 
 
 def _check_binding(

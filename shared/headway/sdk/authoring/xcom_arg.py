@@ -28,9 +28,14 @@ class XComArg(Dependent, AnyValue):  # type: ignore[misc]
         """Return the task that leaves the value."""
         return self.operator
 
-    def as_teardown(self, *, setups: "Dependent | list[Dependent] | None" = None) -> "XComArg":
+    def as_teardown(
+        self,
+        *,
+        setups: "Dependent | list[Dependent] | None" = None,
+        on_failure_fail_dagrun: bool = False,
+    ) -> "XComArg":
         """Mark the task as a teardown, see BaseOperator.as_teardown."""
-        self.operator.as_teardown(setups=setups)
+        self.operator.as_teardown(setups=setups, on_failure_fail_dagrun=on_failure_fail_dagrun)
         return self
 
     def as_setup(self) -> "XComArg":

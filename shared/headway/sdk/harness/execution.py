@@ -28,8 +28,8 @@ from headway.sdk.values.xcom import check_xcom
 class Result:
     """How an attempt ended, in the task's own words.
 
-    `traceback` leads through the user's code only.  `skip_tasks` are direct
-    downstream tasks that a branch or a short circuit decided against.
+    `traceback` leads through the user's code only.  `skip_tasks` are the
+    tasks below that a branch or a short circuit decided against.
     """
 
     outcome: Outcome
@@ -80,12 +80,13 @@ def _isolated(
 def _run(task: BaseOperator, context: Context) -> tuple[str, ...]:
     callbacks.call(task.calls_first, context)
     with minding_kill(task):
+        for check in task.conditions:
+            check(context)
         task.pre_execute(context)
         returned = task.execute(context)
         task.post_execute(context, returned)
-    skips = task.skips(returned)
     _push(task, returned, context)
-    return skips
+    return tuple(sorted(task.skipped_task_ids))
 
 
 def _end(task: BaseOperator, context: Context) -> tuple[str, ...]:

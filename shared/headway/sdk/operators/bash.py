@@ -60,13 +60,13 @@ class BashOperator(BaseOperator):
             if self.cwd is not None and not isinstance(self.cwd, XComArg):
                 checks.text(self.cwd, "cwd")
             checks.flag(self.append_env, "append_env")
-            self.skip_on_exit_code = _exit_codes(codes, "skip_on_exit_code")
+            self.skip_on_exit_code = exit_codes(codes, "skip_on_exit_code")
         except DagError as error:
             raise DagError(f"{self.where}: {error}") from None
 
     def execute(self, context: Context) -> str:  # noqa: ARG002
         """Run the command; return the last line of its output."""
-        from headway.sdk.operators.shell import run
+        from headway.sdk.programs.shell import run
 
         code, last_line = run(str(self.bash_command), self._environment(), self.cwd)
         if code in self.skip_on_exit_code:
@@ -114,7 +114,8 @@ class DecoratedBashOperator(BashOperator):
         return super().execute(context)
 
 
-def _exit_codes(value: object, where: str) -> frozenset[int]:
+def exit_codes(value: object, where: str) -> frozenset[int]:
+    """Accept an exit code, several, or None; not that of success."""
     codes: Collection[int] = ()
     if isinstance(value, int):
         codes = (value,)

@@ -28,12 +28,24 @@ from headway.sdk.authoring.python_operator import PythonOperator, check_call
 from headway.sdk.authoring.xcom_arg import XComArg
 from headway.sdk.operators.bash import DecoratedBashOperator
 from headway.sdk.operators.branch import BranchPythonOperator, ShortCircuitOperator
+from headway.sdk.operators.conditions import Check, Condition, check
 from headway.sdk.operators.pyspark import PysparkOperator
 from headway.sdk.operators.spark_sql import DecoratedSparkSQLOperator
+from headway.sdk.operators.virtualenv import (
+    BranchExternalPythonOperator,
+    BranchPythonVirtualenvOperator,
+    ExternalPythonOperator,
+    PythonVirtualenvOperator,
+)
 from headway.sdk.values.checks import shown
 
 if TYPE_CHECKING:
-    from headway.sdk.operators.typed_decorators import AnyTaskOptions, TakesSpark, TaskDecorators
+    from headway.sdk.operators.typed_decorators import (
+        AnyTaskOptions,
+        Decorator,
+        TakesSpark,
+        TaskDecorators,
+    )
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,7 +61,7 @@ class TaskFactory(Generic[P, R]):
 
     The arguments may be outputs of other tasks, which the new one then waits for.
     `function` is the plain function, for a test to call; `fixed` are the arguments that
-    `partial` has given it.
+    `partial` has given it.  `conditions` are those of `run_if` and `skip_if`.
     """
 
     function: Callable[..., R]
@@ -57,6 +69,7 @@ class TaskFactory(Generic[P, R]):
     options: Mapping[str, Any] = field(default_factory=dict)
     mark: Callable[[BaseOperator], object] | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    conditions: tuple[Check, ...] = ()
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -135,6 +148,7 @@ class TaskFactory(Generic[P, R]):
         return FunctionBlueprint(self.operator, given, self._options(), self.function, self.fixed)
 
     def _marked(self, task: BaseOperator) -> XComArg:
+        task.conditions = self.conditions
         if self.mark:
             self.mark(task)
         return XComArg(task)
@@ -172,10 +186,22 @@ class TaskDecorator(OperatorDecorator):
 
     bash = OperatorDecorator(DecoratedBashOperator)
     branch = OperatorDecorator(BranchPythonOperator)
+    branch_external_python = OperatorDecorator(BranchExternalPythonOperator)
+    branch_virtualenv = OperatorDecorator(BranchPythonVirtualenvOperator)
+    external_python = OperatorDecorator(ExternalPythonOperator)
     pyspark = OperatorDecorator(PysparkOperator)
     python = OperatorDecorator(PythonOperator)
     short_circuit = OperatorDecorator(ShortCircuitOperator)
     sql = OperatorDecorator(DecoratedSparkSQLOperator)
+    virtualenv = OperatorDecorator(PythonVirtualenvOperator)
+
+    def run_if(self, condition: Condition, skip_message: str | None = None) -> Any:
+        """Skip the tasks of a decorated function unless the condition holds."""
+        return _conditional("run_if", check(condition, skip_message, runs_if=True))
+
+    def skip_if(self, condition: Condition, skip_message: str | None = None) -> Any:
+        """Skip the tasks of a decorated function if the condition holds."""
+        return _conditional("skip_if", check(condition, skip_message, runs_if=False))
 
 
 task = cast("TaskDecorators", TaskDecorator(PythonOperator))
@@ -210,9 +236,35 @@ def teardown(function: "TakesSpark[P, R]") -> TaskFactory[P, R]: ...
 def teardown(function: Callable[P, R]) -> TaskFactory[P, R]: ...
 
 
-def teardown(function: Any) -> Any:
-    """Turn a function, decorated or not, into a maker of teardown tasks."""
-    return replace(_factory(function), mark=BaseOperator.as_teardown)
+@overload
+def teardown(*, on_failure_fail_dagrun: bool) -> "Decorator": ...
+
+
+def teardown(function: Any = None, *, on_failure_fail_dagrun: bool = False) -> Any:
+    """Turn a function, decorated or not, into a maker of teardown tasks.
+
+    With `on_failure_fail_dagrun` the run fails if the task does.
+    """
+
+    def mark(task: BaseOperator) -> None:
+        task.as_teardown(on_failure_fail_dagrun=on_failure_fail_dagrun)
+
+    def decorate(function: Any) -> Any:
+        return replace(_factory(function), mark=mark)
+
+    return decorate if function is None else decorate(function)
+
+
+def _conditional(name: str, condition: Check) -> Callable[[Any], TaskFactory[..., Any]]:
+    def decorate(factory: Any) -> TaskFactory[..., Any]:
+        if not isinstance(factory, TaskFactory):
+            raise DagError(
+                f"@task.{name} decorates what @task has decorated, not {shown(factory)}; write it "
+                "above @task."
+            )
+        return replace(factory, conditions=(*factory.conditions, condition))
+
+    return decorate
 
 
 def _factory(function: Any) -> TaskFactory[..., Any]:

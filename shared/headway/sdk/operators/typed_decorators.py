@@ -6,11 +6,13 @@ only a first parameter `spark` for what it is, and that a call without any argum
 Give other such parameters a default.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from os import PathLike
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from headway.sdk.authoring.python_operator import PythonOptions
 from headway.sdk.operators.bash import BashOptions
+from headway.sdk.operators.conditions import Condition
 from headway.sdk.operators.decorators import TaskFactory
 from headway.sdk.operators.spark_sql import SparkSQLOptions
 
@@ -18,10 +20,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 Returns = TypeVar("Returns")
+Maker = TypeVar("Maker", bound=TaskFactory[..., Any])
 
 
 class PythonTaskOptions(PythonOptions, total=False):
-    """What `@task`, `@task.python`, `@task.branch` and `@task.short_circuit` take."""
+    """What `@task`, `@task.python` and `@task.branch` take."""
 
     task_id: str
 
@@ -31,6 +34,39 @@ class PysparkTaskOptions(PythonTaskOptions, total=False):
 
     conn_id: str
     mode: Literal["driver"] | None
+
+
+class ShortCircuitTaskOptions(PythonTaskOptions, total=False):
+    """What `@task.short_circuit` takes."""
+
+    ignore_downstream_trigger_rules: bool
+
+
+class OtherPythonTaskOptions(PythonTaskOptions, total=False):
+    """What `@task.virtualenv` and `@task.external_python` both take."""
+
+    string_args: Iterable[str]
+    env_vars: Mapping[str, str] | None
+    inherit_env: bool
+    expect_airflow: bool
+    skip_on_exit_code: int | Collection[int] | None
+
+
+class VirtualenvTaskOptions(OtherPythonTaskOptions, total=False):
+    """What `@task.virtualenv` takes."""
+
+    requirements: str | Iterable[str] | None
+    python_version: str | None
+    system_site_packages: bool
+    pip_install_options: Iterable[str] | None
+    index_urls: str | Iterable[str] | None
+    venv_cache_path: str | PathLike[str] | None
+
+
+class ExternalPythonTaskOptions(OtherPythonTaskOptions, total=False):
+    """What `@task.external_python` takes."""
+
+    python: str | PathLike[str]
 
 
 class BashTaskOptions(BashOptions, total=False):
@@ -45,7 +81,15 @@ class SparkSQLTaskOptions(SparkSQLOptions, total=False):
     task_id: str
 
 
-class AnyTaskOptions(PysparkTaskOptions, BashTaskOptions, SparkSQLTaskOptions, total=False):
+class AnyTaskOptions(
+    PysparkTaskOptions,
+    ShortCircuitTaskOptions,
+    VirtualenvTaskOptions,
+    ExternalPythonTaskOptions,
+    BashTaskOptions,
+    SparkSQLTaskOptions,
+    total=False,
+):
     """What `override` takes, of whichever kind the task is."""
 
 
@@ -76,7 +120,7 @@ Chosen = str | Collection[str] | None
 
 
 class PythonDecorator(Protocol):
-    """`@task.python` and `@task.short_circuit`."""
+    """`@task.python`."""
 
     @overload
     def __call__(self, function: TakesSpark[P, R], /) -> TaskFactory[P, R]: ...
@@ -95,6 +139,33 @@ class PysparkDecorator(Protocol):
     def __call__(self, function: Callable[P, R], /) -> TaskFactory[P, R]: ...
     @overload
     def __call__(self, /, **options: Unpack[PysparkTaskOptions]) -> Decorator: ...
+
+
+class ShortCircuitDecorator(Protocol):
+    """`@task.short_circuit`."""
+
+    @overload
+    def __call__(self, function: TakesSpark[P, R], /) -> TaskFactory[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> TaskFactory[P, R]: ...
+    @overload
+    def __call__(self, /, **options: Unpack[ShortCircuitTaskOptions]) -> Decorator: ...
+
+
+class VirtualenvDecorator(Protocol):
+    """`@task.virtualenv` and `@task.branch_virtualenv`."""
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> TaskFactory[P, R]: ...
+    @overload
+    def __call__(self, /, **options: Unpack[VirtualenvTaskOptions]) -> Decorator: ...
+
+
+class ExternalPythonDecorator(Protocol):
+    """`@task.external_python` and `@task.branch_external_python`."""
+
+    def __call__(self, /, **options: Unpack[ExternalPythonTaskOptions]) -> Decorator:
+        """Return the decorator that has these options."""
 
 
 class BranchDecorator(Protocol):
@@ -136,6 +207,22 @@ class TaskDecorators(PythonDecorator, Protocol):
         """The function chooses what comes next."""
 
     @property
+    def branch_external_python(self) -> ExternalPythonDecorator:
+        """The function chooses what comes next, in another Python."""
+
+    @property
+    def branch_virtualenv(self) -> VirtualenvDecorator:
+        """The function chooses what comes next, in a virtual environment."""
+
+    @property
+    def external_python(self) -> ExternalPythonDecorator:
+        """The function runs in another Python of the worker."""
+
+    @property
+    def virtualenv(self) -> VirtualenvDecorator:
+        """The function runs in a virtual environment."""
+
+    @property
     def pyspark(self) -> PysparkDecorator:
         """The function gets a Spark session."""
 
@@ -144,8 +231,18 @@ class TaskDecorators(PythonDecorator, Protocol):
         """The same as `@task` alone."""
 
     @property
-    def short_circuit(self) -> PythonDecorator:
+    def short_circuit(self) -> ShortCircuitDecorator:
         """The function decides whether anything comes next."""
+
+    def run_if(
+        self, condition: Condition, skip_message: str | None = None
+    ) -> Callable[[Maker], Maker]:
+        """Skip the task unless the condition holds."""
+
+    def skip_if(
+        self, condition: Condition, skip_message: str | None = None
+    ) -> Callable[[Maker], Maker]:
+        """Skip the task if the condition holds."""
 
     @property
     def sql(self) -> SparkSQLDecorator:

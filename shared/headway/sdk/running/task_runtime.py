@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
 from headway.domain.arguments import JsonValue
@@ -76,6 +77,11 @@ class TaskSecrets(Protocol):
 
 class TaskRuntime(TaskSecrets, Protocol):
     """The supervisor's side of a running task."""
+
+    @property
+    def virtualenvs(self) -> Path | None:
+        """The folder where virtual environments are kept; None if none are."""
+        ...
 
     def pull_xcom(
         self, task_id: str, key: str, map_index: int = -1, of: RunName | None = None
@@ -173,6 +179,7 @@ class LocalRuntime:
     secrets: TaskSecrets = field(default_factory=NoSecrets)
     open_driver: Callable[[str], Any] = no_spark
     prior: PriorRun | None = None
+    virtualenvs: Path | None = None
 
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return the connection of that id, None if there is none."""

@@ -137,12 +137,20 @@ def test_a_branch_to_no_downstream_task_fails(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize(("go", "state"), [(True, "success"), (0, "skipped"), ([], "skipped")])
-def test_a_short_circuit_skips_what_lies_directly_behind(
-    stack: Stack, go: JsonValue, state: str
-) -> None:
-    states = stack.run("short_circuit", {"go": go}).states()
+def test_a_short_circuit_skips_what_lies_behind(stack: Stack, go: JsonValue, state: str) -> None:
+    run = stack.run("short_circuit", {"go": go})
 
-    assert states == {"gate": "success", "direct": state, "further": state, "whatever": "success"}
+    assert run.states() == {
+        "gate": "success",
+        "direct": state,
+        "further": state,
+        "whatever": state,
+        "lenient_gate": "success",
+        "lenient_direct": state,
+        "lenient_further": state,
+        "lenient_whatever": "success",
+    }
+    assert run.state == "success"
 
 
 @pytest.mark.parametrize(
@@ -162,6 +170,17 @@ def test_a_teardown_runs_if_its_setup_succeeded(
     found = run.states()
     assert (found["prepare"], found["work"], found["clean"]) == tuple(states.split())
     assert run.state == run_state
+
+
+def test_a_function_runs_in_another_python(stack: Stack) -> None:
+    run = stack.run("another_python")
+
+    assert run.states() == {"where": "success", "broken": "failed"}
+    assert run.xcom("where") == [True, "left", run.run_id]
+    assert run.attempt("broken").error == "LookupError: nothing beyond left"
+    log = run.log("broken")
+    assert "raise LookupError" in log
+    assert "The virtual environment is " in log
 
 
 def test_operators_decide_and_clean_up_as_the_decorators_do(stack: Stack) -> None:

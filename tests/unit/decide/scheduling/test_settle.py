@@ -230,6 +230,22 @@ def test_work_decides_how_the_run_ends_and_its_teardown_does_not(
     assert settled(*AROUND, up="success", work=work, down=down) == ({}, run_state)
 
 
+@pytest.mark.parametrize(
+    ("work", "down", "run_state"),
+    [
+        ("success", "success", RunState.SUCCESS),
+        ("success", "failed", RunState.FAILED),
+        ("failed", "success", RunState.FAILED),
+    ],
+)
+def test_a_teardown_that_counts_decides_how_the_run_ends_as_well(
+    work: str, down: str, run_state: RunState
+) -> None:
+    around = *AROUND[:2], replace(TEARDOWN, on_failure_fail_dagrun=True)
+
+    assert settled(*around, up="success", work=work, down=down) == ({}, run_state)
+
+
 def test_what_leaves_are() -> None:
     assert DagGraph(dag(*CHAIN)).leaves == {"c"}
     assert DagGraph(dag(*DIAMOND)).leaves == {"d"}

@@ -169,3 +169,103 @@ def test_setup_and_teardown_decorators(dag: DAG) -> None:
     tasks = {task.task_id: task for task in to_spec(dag, "x.py").tasks}
     assert (tasks["start"].is_setup, tasks["stop"].is_teardown) == (True, True)
     assert (tasks["stop"].retries, tasks["stop"].upstream) == (4, ("start",))
+
+
+def test_a_teardown_says_whether_it_counts_for_the_run(dag: DAG) -> None:
+    @teardown(on_failure_fail_dagrun=True)
+    def strict() -> None: ...
+
+    @teardown
+    def lenient() -> None: ...
+
+    (by_method,) = empty("m")
+    strict(), lenient(), by_method.as_teardown(on_failure_fail_dagrun=True)
+
+    counting = {task.task_id: task.on_failure_fail_dagrun for task in dag.tasks}
+    assert counting == {"strict": True, "lenient": False, "m": True}
+    with pytest.raises(DagError, match="'m': on_failure_fail_dagrun must be True or False"):
+        by_method.as_teardown(on_failure_fail_dagrun=1)  # type: ignore[arg-type]
+
+
+def test_tasks_of_a_block_lie_between_setup_and_teardown(dag: DAG) -> None:
+    s, t = empty("st")
+    x, y = empty("xy")
+    x >> y
+
+    with t.as_teardown(setups=s):
+        a, b, c = empty("abc")
+        [a, b] >> c
+        x >> a
+    a >> y
+
+    assert edges(dag) == {"st", "xy", "sa", "sb", "ac", "bc", "ct", "xa", "ay"}
+
+
+def test_a_block_may_be_that_of_a_setup_or_of_an_output(dag: DAG) -> None:
+    @setup
+    def up() -> str:
+        return "cluster"
+
+    @teardown
+    def down(cluster: str) -> None: ...
+
+    opened = up()
+    down(opened)
+    with opened:
+        empty("a")
+    with down(opened):
+        empty("b")
+
+    assert dag.task_dict["a"].upstream_task_ids == {"up"}
+    assert dag.task_dict["a"].downstream_task_ids == {"down"}
+    assert dag.task_dict["b"].upstream_task_ids == {"up"}
+    assert dag.task_dict["b"].downstream_task_ids == {"down__1"}
+
+
+def test_a_block_takes_in_tasks_that_were_made_before(dag: DAG) -> None:
+    s, t, a, b = empty("stab")
+
+    with t.as_teardown(setups=s) as scope:
+        scope.add_task(a)
+
+    assert edges(dag) == {"st", "sa", "at"}
+    assert not b.upstream_task_ids
+
+
+def test_blocks_nest(dag: DAG) -> None:
+    s, t, u, v = empty("stuv")
+
+    with t.as_teardown(setups=s):
+        (a,) = empty("a")
+        with v.as_teardown(setups=u):
+            (b,) = empty("b")
+        a >> b
+
+    assert edges(dag) == {"st", "uv", "ub", "bv", "sa", "ab", "su", "vt"}
+
+
+def test_a_block_that_fails_connects_nothing(dag: DAG) -> None:
+    s, t = empty("st")
+
+    with pytest.raises(DagError, match="two tasks with the id 'a'"), t.as_teardown(setups=s):
+        empty("aa")
+    empty("b")
+
+    assert edges(dag) == {"st"}
+
+
+def test_a_block_takes_no_task_of_another_dag(dag: DAG) -> None:
+    s, t = empty("st")
+
+    with t.as_teardown(setups=s), DAG("other"):
+        (a,) = empty("a")
+
+    assert not a.upstream_task_ids
+    assert edges(dag) == {"st"}
+
+
+def test_only_setups_and_teardowns_have_blocks(dag: DAG) -> None:
+    (a,) = empty("a")
+
+    with pytest.raises(DagError, match=r"task 'a': `with` takes a setup or a teardown"), a:
+        pass

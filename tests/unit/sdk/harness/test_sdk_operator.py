@@ -206,13 +206,6 @@ def test_a_callable_is_stored_by_its_name_and_must_be_one(dag: DAG) -> None:
         PythonOperator(task_id="b", python_callable="len")  # type: ignore[arg-type]
 
 
-def test_an_async_function_is_refused(dag: DAG) -> None:
-    async def fetch() -> None: ...
-
-    with pytest.raises(DagError, match=r"an async function; call asyncio.run"):
-        PythonOperator(task_id="a", python_callable=fetch)
-
-
 def test_a_task_may_name_its_dag() -> None:
     dag = DAG("flights")
     task = EmptyOperator(task_id="a", dag=dag)

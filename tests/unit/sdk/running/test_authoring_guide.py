@@ -32,6 +32,12 @@ def example(number: int, folder: Path) -> DAG:
     return dag
 
 
+def example_of(heading: str, folder: Path) -> DAG:
+    """The DAG of the example below a heading of the guide."""
+    before = GUIDE.split(f"\n## {heading}\n")[0]
+    return example(before.count("```python"), folder)
+
+
 def test_the_example_runs(tmp_path: Path, run: Callable[..., Result], xcoms: XComs) -> None:
     dag = example(0, tmp_path)
     spec = to_spec(dag, "example.py")
@@ -58,6 +64,24 @@ def test_the_example_of_mapped_tasks_runs(
     assert outcomes == [Outcome.SUCCESS] * 6
     assert xcoms["add", "return_value"] == 2 * len("/data/a.csvUA")
     assert mapped["show", "return_value"] == {0: "a", 1: "b"}
+
+
+def test_the_example_of_a_block_lies_between_setup_and_teardown(tmp_path: Path) -> None:
+    dag = example_of("Setups and teardowns", tmp_path)
+
+    upstream = {task.task_id: task.upstream for task in to_spec(dag, "example.py").tasks}
+    assert upstream == {
+        "create": (),
+        "land": ("create",),
+        "count": ("land",),
+        "delete": ("count", "create"),
+    }
+
+
+def test_the_example_of_another_python_is_read(tmp_path: Path) -> None:
+    spec = to_spec(example_of("Another Python", tmp_path), "example.py")
+
+    assert [task.operator for task in spec.tasks] == ["python_virtualenv"]
 
 
 def test_the_example_of_sql_is_read(tmp_path: Path) -> None:

@@ -32,10 +32,15 @@ with DAG("short_circuit", params={"go": False}):
     def gate(params: dict[str, Any]) -> Any:
         return params["go"]
 
-    direct = EmptyOperator(task_id="direct")
-    further = EmptyOperator(task_id="further")
-    whatever = EmptyOperator(task_id="whatever", trigger_rule="all_done")
-    gate() >> direct >> [further, whatever]
+    @task.short_circuit(ignore_downstream_trigger_rules=False)
+    def lenient_gate(params: dict[str, Any]) -> Any:
+        return params["go"]
+
+    for opened, prefix in ((gate(), ""), (lenient_gate(), "lenient_")):
+        direct = EmptyOperator(task_id=f"{prefix}direct")
+        further = EmptyOperator(task_id=f"{prefix}further")
+        whatever = EmptyOperator(task_id=f"{prefix}whatever", trigger_rule="all_done")
+        opened >> direct >> [further, whatever]
 
 with DAG("cleaning_up", params={"setup": True, "work": True, "teardown": True}):
 

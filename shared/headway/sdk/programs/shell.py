@@ -1,10 +1,10 @@
-"""Run a command with bash: output goes through, its last line is kept, no process stays."""
+"""Run a program, as bash: output goes through, its last line is kept, no process stays."""
 
 import codecs
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
@@ -43,7 +43,14 @@ class Output:
 
 
 def run(command: str, env: Mapping[str, str] | None, cwd: str | None) -> tuple[int, str]:
-    """Run `command`; return its exit code and the last line that it wrote.
+    """Run `command` with bash; see `run_program`."""
+    return run_program(["bash", "-c", command], env, cwd)
+
+
+def run_program(
+    command: Sequence[str], env: Mapping[str, str] | None, cwd: str | None
+) -> tuple[int, str]:
+    """Run a program; return its exit code and the last line that it wrote.
 
     Without `cwd` it runs in an empty folder that is removed afterwards.  A negative
     code is the signal that killed it.
@@ -65,10 +72,10 @@ def run(command: str, env: Mapping[str, str] | None, cwd: str | None) -> tuple[i
     return process.returncode, output.last_line
 
 
-def _start(command: str, env: Mapping[str, str] | None, cwd: str) -> "Popen[bytes]":
+def _start(command: Sequence[str], env: Mapping[str, str] | None, cwd: str) -> "Popen[bytes]":
     try:
         return Popen(
-            ["bash", "-c", command],
+            command,
             stdin=DEVNULL,
             stdout=PIPE,
             stderr=STDOUT,
@@ -77,7 +84,7 @@ def _start(command: str, env: Mapping[str, str] | None, cwd: str) -> "Popen[byte
             start_new_session=True,
         )
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
-        raise AirflowException(f"bash cannot be started in {cwd}: {error}.") from None
+        raise AirflowException(f"{command[0]} cannot be started in {cwd}: {error}.") from None
 
 
 def _pass_on(stream: IO[bytes], output: Output) -> None:

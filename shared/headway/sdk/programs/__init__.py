@@ -1,0 +1,1 @@
+"""Programs that tasks start: bash, and functions in another Python with its virtual environment."""
