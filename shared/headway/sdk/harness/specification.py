@@ -14,7 +14,6 @@ from headway.sdk.authoring.mapped import MappedOperator, check_mapping
 from headway.sdk.authoring.operator import BaseOperator, accepted_names
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
 from headway.sdk.running.tracebacks import shown_names
-from headway.sdk.values import checks
 
 
 def to_spec(dag: DAG, relative_path: str) -> DagSpec:
@@ -113,4 +112,4 @@ def _bundle_files(dag: DAG) -> tuple[str, ...]:
 def _check_default_args(dag: DAG) -> None:
     if dag.default_args and dag.tasks:
         accepted = set().union(*(accepted_names(_class_of(task)) for task in dag.tasks))
-        checks.known(dag.default_args, accepted, f"DAG {dag.dag_id!r}: default_args")
+        dag.check_default_args(accepted)
