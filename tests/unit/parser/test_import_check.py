@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from headway.airflow_layer import notes
 from headway.airflow_layer.differences import INTERVAL
 from headway.cli.main import app
 from headway.runtime.settings.parser import ParserSettings
@@ -94,6 +95,14 @@ def test_what_is_refused_says_why_and_where(
     assert found.error is not None
     assert said in found.error
     assert (found.line, found.gap) == (line, gap)
+
+
+def test_what_was_told_of_another_file_is_not_told_again(tmp_path: Path) -> None:
+    notes.note("other", "of another file")
+
+    [found] = check_folder(only(tmp_path, "fine.py"), ParserSettings.model_validate({}))
+
+    assert found == CheckedFile(path="fine.py", dag_ids=("fine",))
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str]:

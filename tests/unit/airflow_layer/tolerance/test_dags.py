@@ -28,7 +28,7 @@ def test_old_arguments_have_their_new_names() -> None:
 
 
 def test_a_new_name_wins() -> None:
-    assert made(concurrency=3, max_active_tasks=5).spec.max_active_tasks == 5
+    assert made(max_active_tasks=5, concurrency=3).spec.max_active_tasks == 5
 
 
 @pytest.mark.parametrize("name", ["default_view", "orientation", "access_control", "owner_links"])

@@ -9,6 +9,7 @@ import pytest
 from headway import sdk
 from headway.airflow_layer import notes
 from headway.airflow_layer.tolerance import decorators
+from headway.airflow_layer.tolerance.arguments import of_task
 from headway.airflow_layer.tolerance.operators import TolerantOperator
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
@@ -91,6 +92,13 @@ def test_what_says_nothing_is_dropped_without_a_note() -> None:
     )
 
     assert notes.notes() == []
+
+
+def test_what_the_sdk_takes_stays() -> None:
+    given = {"outlets": ["x"], "executor_config": {"pod": 1}}
+
+    assert of_task(given, {"outlets"}) == {"outlets": ["x"]}
+    assert len(notes.notes()) == 1
 
 
 @pytest.mark.parametrize("given", [{"run_as_user": "ann"}, {"nonsense": 1}])

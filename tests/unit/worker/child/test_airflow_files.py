@@ -11,7 +11,7 @@ import pytest
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
-from headway.runtime.processes.frames import Frame, receive_frame
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.running.facts import RunFacts
 from headway.testing.data.airflow_names import without_airflow
 from headway.testing.data.version_code import store
@@ -56,7 +56,7 @@ def said(child: Callable[[Frame, socket.socket], None], order: Frame) -> Frame:
     with mine, childs, ThreadPoolExecutor(1) as thread:
         running = thread.submit(child, order, childs)
         while (frame := receive_frame(mine)) is not None and "result" not in frame:
-            raise AssertionError(f"it asks for {frame}")
+            send_frame(mine, {"error": f"it asks for {frame}", "refused": True})
         running.result()
     assert frame is not None
     result: Frame = frame["result"]

@@ -4,8 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,6 +75,9 @@ def _lines(checked: Any) -> Iterator[str]:
 
 def _checker() -> Any:
     """Return the parser's module for this; parsers are reached by their entry point alone."""
+    from importlib import import_module
+    from importlib.metadata import entry_points
+
     from headway.cli.input.installed import GROUP
     from headway.domain.errors import NotFoundError
 
