@@ -1,21 +1,15 @@
 """The two sets of files that a task has, for `headway dags test`: found as a parser finds them."""
 
-import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from socket import socket, socketpair
-from typing import Final
 
 from headway.domain.errors import DagError
 from headway.runtime.daemon.clock import SystemClock
-from headway.runtime.processes.frames import Frame, receive_frame
 from headway.serialization.manifest import content_hash
 from headway_parser.bundles.bundle_files import BundleFiles, BundleReader
-from headway_parser.child.parse_file import parse
 from headway_parser.discover.listing import Lister
-
-_LARGEST_ANSWER: Final = 96 * 2**20
+from headway_parser.single_parse import SilentParseError, parse_apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +50,10 @@ def version_files(root: Path, path: str) -> VersionFiles:
     """
     if not (root / path).exists():
         raise DagError(f"There is no DAG file {root / path}.")
-    answer = _parsed(root, path)
+    try:
+        answer = parse_apart(root, path)
+    except SilentParseError as silence:
+        raise DagError(f"{path} cannot be imported:\n{silence}") from None
     if "files" not in answer:
         said = str(answer.get("error") or answer.get("changed"))
         raise DagError(f"{path} cannot be imported:\n{said}")
@@ -69,27 +66,3 @@ def version_files(root: Path, path: str) -> VersionFiles:
         contents={content_hash(content): content for content in found.values()},
         bundle=BundleFiles(root, listing.all_files, BundleReader(clock), listing.gap),
     )
-
-
-def _parsed(root: Path, path: str) -> Frame:
-    ours, theirs = socketpair()
-    with ours:
-        with theirs:
-            child = os.fork()
-            if child == 0:
-                _parse_and_leave(root, path, theirs)
-        answer = receive_frame(ours, _LARGEST_ANSWER)
-        os.waitpid(child, 0)
-    if answer is None:
-        raise DagError(f"Reading {path} ended its process; it must not do that.")
-    return answer
-
-
-def _parse_and_leave(root: Path, path: str, channel: socket) -> None:
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (1, 2):
-            os.dup2(nowhere, stream)
-        parse({"root": str(root), "path": path}, channel)
-    finally:
-        os._exit(0)

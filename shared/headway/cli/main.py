@@ -21,6 +21,7 @@ from headway.cli.commands.installation import (
     database,
     doctor,
     health,
+    import_check,
     metrics,
     pools,
     status,
@@ -64,6 +65,7 @@ app.command("health")(health.health)
 app.command("metrics")(metrics.metrics)
 app.command("explain")(explain.explain)
 app.command("simulate")(simulate.simulate)
+app.command("import-check")(import_check.import_check)
 
 
 @app.command("settings")

@@ -7,8 +7,11 @@ from itertools import islice
 from mmap import mmap
 from pathlib import Path
 from socket import socket
+from traceback import walk_tb
 from typing import Final
 
+from headway.airflow_layer import finder, notes
+from headway.airflow_layer.gaps import AirflowGapError
 from headway.domain.errors import HeadwayError
 from headway.runtime.processes.frames import Frame, send_frame
 from headway.sdk.bundle.declared_files import declared, is_pattern, matches, refuse_missing
@@ -32,8 +35,9 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     """Parse the file `path` of the bundle in `root`; answer with one frame.
 
     The answer holds the `dags` as serialized bytes, the `files` that they were read from,
-    by content, and the names of those that were `missing`; or an `error` and what was
-    `read` until then, as hashes by path; or that something has `changed` meanwhile.
+    by content, and the names of those that were `missing`; or an `error`, the `line` of the
+    DAG file that it comes from, what of Airflow is a `gap` here, and what was `read` until then,
+    as hashes by path; or that something has `changed` meanwhile.
     """
     tell_crashes()
     path = str(argument["path"])
@@ -46,10 +50,11 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     except ChangedError as error:
         answer = {"changed": str(error)}
     except HeadwayError as error:
-        answer = _failed(read, str(error))
+        answer = _failed(read, str(error)) | _whence(error, read.root / path)
     except BaseException as error:  # noqa: BLE001 - here one DAG file is isolated
         spare.close()
         answer = _failed(read, "\n".join([_explain(error).rstrip(), *refusals.advice(error)]))
+        answer |= _whence(error, read.root / path)
     send_frame(channel, answer)
 
 
@@ -63,13 +68,15 @@ def _parse(read: FilesRead, path: str) -> Frame:
     root = read.root
     read.refuse_huge(path)
     from_source(root, read.note)
+    finder.install()
+    notes.forget()
     dags = load_dag_file(root / path, root)
     specs = [to_spec(dag, path) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
     source = read.content(path)
     patterns, named = _declared(read, path, source)
-    notes = _follow(read, {path: source} if path.endswith(".py") else {}, path, named)
+    told = _follow(read, {path: source} if path.endswith(".py") else {}, path, named)
     contents = read.contents()
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
@@ -78,7 +85,7 @@ def _parse(read: FilesRead, path: str) -> Frame:
         "files": contents,
         "missing": sorted(read.stamps.keys() - contents),
         "patterns": patterns,
-        "notes": notes,
+        "notes": [*notes.notes(), *told],
     }
 
 
@@ -130,6 +137,16 @@ def _failed(read: FilesRead, error: str) -> Frame:
         return {"error": error, "read": read.hashes()}
     except ChangedError as changed:
         return {"changed": str(changed)}
+
+
+def _whence(error: BaseException, file: Path) -> Frame:
+    """Return the last line of the DAG file on the way to an error, and what of Airflow it lacks."""
+    gap = str(error.gap) if isinstance(error, AirflowGapError) else None
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        return {"line": error.lineno, "gap": gap}
+    steps = walk_tb(error.__traceback__)
+    lines = [line for frame, line in steps if frame.f_code.co_filename == str(file)]
+    return {"line": lines[-1] if lines else None, "gap": gap}
 
 
 def _explain(error: BaseException) -> str:

@@ -54,7 +54,7 @@ class Lister:
 
     Python files and `.zip` packages count, of names that can be stored.  Hidden folders,
     `__pycache__` and what `.headwayignore` names are left out; in safe mode also what does
-    not mention both "dag" and "headway".  A symbolic link is followed, but no folder is
+    not mention "dag", and "headway" or "airflow".  A symbolic link is followed, but no folder is
     entered twice; only regular files count.  What is worth a warning is logged once.
     A listing that takes too long ends early, and the next one gets further: what was read
     need not be read again.  One that lacks a volume which was mounted in the folder before

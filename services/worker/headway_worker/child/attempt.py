@@ -8,6 +8,7 @@ from socket import socket
 from threading import Lock
 from typing import Any, Protocol
 
+from headway.airflow_layer import finder
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError
@@ -243,6 +244,7 @@ def _advised(result: Result, code: BundleCode, dag_file: str) -> Result:
 
 def _load(order: TaskOrder, code: BundleCode) -> BaseOperator:
     facts = order.facts
+    finder.install()
     for dag in load_dag_file(code.root / order.relative_path, code.root, code):
         if dag.dag_id == facts.dag_id and facts.task_id in dag.task_dict:
             return dag.task_dict[facts.task_id]

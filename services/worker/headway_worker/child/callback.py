@@ -3,6 +3,7 @@
 from socket import socket
 from typing import Any
 
+from headway.airflow_layer import finder
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError
@@ -85,6 +86,7 @@ def _call(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> s
 
 
 def _load(order: CallbackOrder, code: BundleCode) -> DAG:
+    finder.install()
     for dag in load_dag_file(code.root / order.relative_path, code.root, code):
         if dag.dag_id == order.facts.dag_id:
             return dag

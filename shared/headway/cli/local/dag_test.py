@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final
 
+from headway.airflow_layer import finder
 from headway.cli.input.values import parse_date
 from headway.cli.local.dag_test_code import bundle_root, tell_opened, version_code
 from headway.cli.local.secrets import LocalSecrets
@@ -280,6 +281,7 @@ def _run(dag: DAG, code: BundleCode, path: str, wanted: _Wanted) -> bool:
 
 
 def _load(code: BundleCode, path: str) -> list[DAG]:
+    finder.install()
     try:
         return load_dag_file(code.root / path, code.root, code)
     except HeadwayError:

@@ -45,7 +45,8 @@ class ParserSettings(Settings):
     )
     safe_mode: bool = Field(
         True,
-        description='Whether only files that mention both "dag" and "headway" count as DAG files.',
+        description='Whether only files count as DAG files that mention "dag", and "headway" or '
+        '"airflow".',
     )
     parsing_processes: int = Field(
         2,

@@ -1,7 +1,7 @@
 """DAG: a workflow under construction, and the decorator that makes one from a function."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Unpack, overload
 
@@ -72,6 +72,10 @@ class DAG(DagTime, DagAttributes):
         task.dag = self
         current.tell_scopes(task)
 
+    def check_default_args(self, accepted: Collection[str]) -> None:
+        """Refuse default_args that no task takes; `accepted` are the names that one takes."""
+        checks.known(self.default_args, accepted, f"DAG {self.dag_id!r}: default_args")
+
     def free_task_id(self, task_id: str) -> str:
         """Return `task_id`, or `task_id__1`, `task_id__2`, … when that one is taken."""
         free, number = task_id, 0
@@ -120,13 +124,21 @@ def dag(dag_id: Any = None, **options: Any) -> Any:
         return dag()(dag_id)
 
     def decorate(function: Callable[P, object]) -> Callable[P, DAG]:
-        @wraps(function)
-        def make(*args: P.args, **kwargs: P.kwargs) -> DAG:
-            described: Any = {"doc_md": inspect.getdoc(function), **options}
-            with DAG(dag_id or function.__name__, **described) as made:
-                function(*args, **kwargs)
-            return made
-
-        return make
+        return maker(DAG, function, dag_id, options)
 
     return decorate
+
+
+def maker(
+    kind: type[DAG], function: Callable[P, object], dag_id: str | None, options: Mapping[str, Any]
+) -> Callable[P, DAG]:
+    """Return a function whose calls make DAGs of that kind, with the tasks of `function`."""
+
+    @wraps(function)
+    def make(*args: P.args, **kwargs: P.kwargs) -> DAG:
+        described: Any = {"doc_md": inspect.getdoc(function), **options}
+        with kind(dag_id or function.__name__, **described) as made:
+            function(*args, **kwargs)
+        return made
+
+    return make

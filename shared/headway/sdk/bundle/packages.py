@@ -50,11 +50,11 @@ class PackagedModule(SourceLoader):
 
 
 def mentions_dags(content: bytes) -> bool:
-    """Whether a source looks as if it made DAGs: it mentions both "dag" and "headway"."""
+    """Whether a source looks as if it made DAGs: it mentions "dag", and "headway" or "airflow"."""
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # Python will say what is wrong with it
         content = content.replace(b"\0", b"")
     content = content.lower()
-    return b"dag" in content and b"headway" in content
+    return b"dag" in content and (b"headway" in content or b"airflow" in content)
 
 
 def names_modules(content: bytes) -> bool:

@@ -16,7 +16,6 @@ from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
 from headway.sdk.context import template_files
 from headway.sdk.harness import version_templates
 from headway.sdk.running.tracebacks import shown_names
-from headway.sdk.values import checks
 
 
 def to_spec(dag: DAG, relative_path: str) -> DagSpec:
@@ -117,4 +116,4 @@ def _bundle_files(dag: DAG) -> tuple[str, ...]:
 def _check_default_args(dag: DAG) -> None:
     if dag.default_args and dag.tasks:
         accepted = set().union(*(accepted_names(_class_of(task)) for task in dag.tasks))
-        checks.known(dag.default_args, accepted, f"DAG {dag.dag_id!r}: default_args")
+        dag.check_default_args(accepted)

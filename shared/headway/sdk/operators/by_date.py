@@ -25,6 +25,17 @@ class WeekDay(IntEnum):
     SATURDAY = 6
     SUNDAY = 7
 
+    @classmethod
+    def get_weekday_number(cls, week_day_str: str) -> "WeekDay":
+        """Return the day of that name."""
+        return cls[week_day_str.upper()]
+
+    @classmethod
+    def validate_week_day(cls, week_day: "str | WeekDay | Iterable[str | WeekDay]") -> set[int]:
+        """Return the numbers of one day, or of several."""
+        days = [week_day] if isinstance(week_day, str | WeekDay) else week_day
+        return {int(day if isinstance(day, WeekDay) else cls[day.upper()]) for day in days}
+
 
 class DateBranch(BaseBranchOperator):
     """A branch into one of two lists of tasks, by the time or by the run's logical date."""

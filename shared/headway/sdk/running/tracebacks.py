@@ -35,9 +35,6 @@ LONGEST_TRACEBACK: Final = 20_000
 OWN_CODE: Final = str(Path(headway.__file__).parent)
 
 
-AIRFLOW: Final = "import it from headway.sdk, which has most names of airflow.sdk"
-
-
 IMPORT_MACHINERY: Final = "<frozen importlib"
 
 
@@ -46,7 +43,6 @@ def message_of(error: BaseException) -> str:
 
     The line that says what is wrong comes first.
     """
-    _hint(error)
     text = "".join(TracebackException.from_exception(error).format_exception_only()).strip()
     if type(error).__module__.startswith("headway."):
         text = text.partition(": ")[2] or type(error).__name__
@@ -59,18 +55,9 @@ def traceback_of(error: BaseException, *callers: str) -> str | None:
 
     `callers` are files outside of this package whose frames are none of the user's either.
     """
-    _hint(error)
     whole = TracebackException.from_exception(error, compact=True)
     found = _trim(whole, (OWN_CODE, IMPORT_MACHINERY, *callers))
     return _shortened("".join(whole.format()), LONGEST_TRACEBACK) if found else None
-
-
-def _hint(error: BaseException) -> None:
-    """Have an import of Airflow say what to import instead."""
-    if not isinstance(error, ModuleNotFoundError) or AIRFLOW in str(error):
-        return
-    if error.name is not None and error.name.partition(".")[0] == "airflow":
-        error.msg = f"{error.msg}; {AIRFLOW}"
 
 
 def _trim(error: TracebackException, hidden: tuple[str, ...]) -> bool:

@@ -272,7 +272,7 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
 def test_an_error_is_the_answer(tmp_path: Path, source: str, message: str) -> None:
     answer = parsed(tmp_path, source)
 
-    assert sorted(answer) == ["error", "read"]
+    assert sorted(answer) == ["error", "gap", "line", "read"]
     assert message in answer["error"]
     assert "d.py" in answer["read"]
 

@@ -2,8 +2,10 @@
 
 import pytest
 
+from headway.airflow_layer import finder
 from headway.domain.gist import gist
 from headway.sdk.running.tracebacks import message_of, traceback_of
+from headway.testing.data.airflow_names import without_airflow
 
 
 def raised(source: str) -> BaseException:
@@ -16,13 +18,15 @@ def raised(source: str) -> BaseException:
 
 @pytest.mark.regression
 def test_an_import_of_airflow_says_where_and_what_to_write() -> None:
-    error = raised("x = 1\nfrom airflow.models import DAG\n")
+    with without_airflow():
+        finder.install()
+        error = raised("x = 1\nfrom airflow.sdk import DAG, Asset\n")
 
-    said = "ModuleNotFoundError: No module named 'airflow'; import it from headway.sdk"
+    said = "airflow.sdk.Asset: Headway has no assets yet. Give the DAG a schedule by time"
     assert message_of(error).startswith(said)
     traceback = traceback_of(error)
     assert traceback is not None
-    assert gist(traceback).startswith(said)
+    assert said in gist(traceback)
     assert gist(traceback).endswith('(File "dag.py", line 2)')
 
 

@@ -1,0 +1,102 @@
+"""Parse one file in a process of its own, for commands that have no fork server."""
+
+import os
+import resource
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from signal import strsignal
+from socket import socket, socketpair
+from threading import Event
+from typing import Final
+
+from headway.domain.errors import SerializationError
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.processes.frames import Frame, receive_frame
+from headway_parser.child.parse_file import parse
+
+_LARGEST_ANSWER: Final = 96 * 2**20
+_LOOKS, _PAUSE = 20, 0.01
+"""How often to look whether a process has ended that is to end by itself, and the pause between."""
+
+
+class SilentParseError(Exception):
+    """The process has given no answer; the text says how it ended."""
+
+
+def parse_apart(
+    root: Path, path: str, *, seconds: float | None = None, memory_bytes: int | None = None
+) -> Frame:
+    """Return what parsing the file answers; SilentParseError when there is no answer.
+
+    What the file prints is dropped.  Its process, and what that has started, is killed after
+    so many seconds.
+    """
+    ours, theirs = socketpair()
+    with ours:
+        with theirs:
+            child = os.fork()
+            if child == 0:
+                _parse_and_leave(root, path, theirs, memory_bytes)
+        ours.settimeout(seconds)
+        return _answer(ours, lambda: _end(child), seconds)
+
+
+def _answer(ours: socket, end: Callable[[], int], seconds: float | None) -> Frame:
+    try:
+        answer = receive_frame(ours, _LARGEST_ANSWER)
+    except TimeoutError:
+        end()
+        raise SilentParseError(f"Reading the file took more than {seconds:g} s.") from None
+    except (SerializationError, ConnectionError) as error:
+        end()
+        raise SilentParseError(f"What the file left behind cannot be used: {error}") from None
+    except BaseException:
+        end()
+        raise
+    status = end()
+    if answer is None:
+        raise SilentParseError(
+            f"Reading the file ended its process ({_how(status)}); it must not do that."
+        )
+    return answer
+
+
+def _end(child: int) -> int:
+    """Kill what is left of the process and of those it has started; return how it ended."""
+    ended, status = _ended_by_itself(child)
+    for kill in (os.killpg, os.kill):
+        with suppress(ProcessLookupError, PermissionError):
+            kill(child, signal.SIGKILL)
+    return status if ended else os.waitpid(child, 0)[1]
+
+
+def _ended_by_itself(child: int) -> tuple[int, int]:
+    """Return what `waitpid` says of a process that may be about to end."""
+    clock, never = SystemClock(), Event()
+    ended, status = os.waitpid(child, os.WNOHANG)
+    for _ in range(_LOOKS):
+        if ended:
+            break
+        clock.wait(never, _PAUSE)
+        ended, status = os.waitpid(child, os.WNOHANG)
+    return ended, status
+
+
+def _how(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"exit code {code}" if code >= 0 else f"signal {-code}, {strsignal(-code)}"
+
+
+def _parse_and_leave(root: Path, path: str, channel: socket, memory_bytes: int | None) -> None:
+    try:
+        os.setsid()
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        if memory_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        parse({"root": str(root), "path": path}, channel)
+    finally:
+        os._exit(0)

@@ -1,0 +1,1 @@
+"""Names of Airflow that Headway's SDK has no use for, and DAG files have."""

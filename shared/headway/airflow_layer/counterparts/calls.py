@@ -1,0 +1,74 @@
+"""What is about functions and classes in `airflow.utils`: loggers, imports, arguments."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+from headway.sdk.values.signatures import takes
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class LoggingMixin:
+    """What gives a class its own logger."""
+
+    @property
+    def log(self) -> logging.Logger:
+        """The logger of the class."""
+        return logging.getLogger(f"{type(self).__module__}.{type(self).__qualname__}")
+
+    @property
+    def logger(self) -> logging.Logger:
+        """The logger of the class."""
+        return self.log
+
+
+def apply_defaults(function: F) -> F:
+    """Return the function: operators get default_args without it."""
+    return function
+
+
+def get_parsing_context() -> SimpleNamespace:
+    """Return what is read of a DAG file: all of it, each time."""
+    return SimpleNamespace(dag_id=None, task_id=None)
+
+
+def import_string(dotted_path: str) -> Any:
+    """Return what a module has under a name."""
+    module, _, name = dotted_path.rpartition(".")
+    if not module:
+        raise ImportError(f"{dotted_path!r} names no module.")
+    try:
+        return getattr(import_module(module), name)
+    except AttributeError:
+        raise ImportError(f"Module {module!r} has no {name!r}.") from None
+
+
+def determine_kwargs(
+    func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return those of `kwargs` that a function takes besides `args`."""
+    taken = takes(func)
+    if taken is None or taken.others:
+        return kwargs
+    left = [name for name in taken.named if name not in taken.positional[: len(args)]]
+    return {name: kwargs[name] for name in left if name in kwargs}
+
+
+def context_to_airflow_vars(
+    context: Mapping[str, Any], in_env_var_format: bool = False
+) -> dict[str, str]:
+    """Return the ids and dates of a run as text, by names for environment variables or not."""
+    run, instance = context["dag_run"], context.get("ti")
+    found = {
+        "dag_id": run.dag_id,
+        "run_id": run.run_id,
+        "task_id": getattr(instance, "task_id", None),
+        "logical_date": run.logical_date.isoformat(),
+        "try_number": getattr(instance, "try_number", None),
+    }
+    begin = "AIRFLOW_CTX_{}" if in_env_var_format else "airflow.ctx.{}"
+    names = {name: name.upper() if in_env_var_format else name for name in found}
+    return {begin.format(names[name]): str(value) for name, value in found.items() if value}

@@ -1,0 +1,51 @@
+"""What is about values in `airflow.utils.helpers`: dictionaries without None, parts of a list."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def prune_dict(val: Any, mode: str = "strict") -> Any:
+    """Return a value without None; in mode "truthy" without all that is falsy."""
+
+    def counts(item: object) -> bool:
+        return item is not None if mode == "strict" else bool(item)
+
+    if isinstance(val, Mapping):
+        return {key: prune_dict(item, mode) for key, item in val.items() if counts(item)}
+    if isinstance(val, list):
+        return [prune_dict(item, mode) for item in val if counts(item)]
+    return val
+
+
+def exactly_one(*args: object) -> bool:
+    """Return whether one of these is truthy, and no other."""
+    return sum(map(bool, args)) == 1
+
+
+def at_most_one(*args: object) -> bool:
+    """Return whether at most one of these is given and truthy."""
+    return sum(map(bool, args)) <= 1
+
+
+def merge_dicts(dict1: dict[Any, Any], dict2: dict[Any, Any]) -> dict[Any, Any]:
+    """Return both, one inside the other; what the second has wins."""
+    merged = dict1.copy()
+    for key, value in dict2.items():
+        both = key in merged and isinstance(merged[key], dict) and isinstance(value, dict)
+        merged[key] = merge_dicts(merged[key], value) if both else value
+    return merged
+
+
+def chunks(items: Sequence[T], chunk_size: int) -> Iterator[Sequence[T]]:
+    """Yield parts of at most that size."""
+    if chunk_size <= 0:
+        raise ValueError("Chunk size must be a positive integer")
+    for start in range(0, len(items), chunk_size):
+        yield items[start : start + chunk_size]
+
+
+def is_container(obj: object) -> bool:
+    """Return whether a value holds others; text does not."""
+    return hasattr(obj, "__iter__") and not isinstance(obj, str)

@@ -1,0 +1,38 @@
+"""Where a DAG file that loads may do other things than in Airflow, told by what it uses."""
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Final
+
+INTERVAL: Final = (
+    "ds and logical_date are the start of the interval that a run is about, as in Airflow 2: the "
+    "run that starts at midnight has the day before. In Airflow 3 they are the time of the run. "
+    "For that, write schedule=CronTriggerTimetable(…); for this, "
+    "schedule=CronDataIntervalTimetable(…)."
+)
+"""What a file is told that has a schedule by time and does not choose."""
+
+
+def _names(node: ast.AST) -> str:
+    """Return the last part of a name that is called or looked up."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _expands(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _names(node.func) in ("expand", "expand_kwargs")
+
+
+_SIGNS: Final[Mapping[str, Callable[[ast.AST], bool]]] = {
+    "xcom_pull of one id of a mapped task gives a list, also where it has one instance.": _expands,
+}
+
+
+def differences(source: bytes) -> list[str]:
+    """Return what may differ, a sentence each; nothing for a source that is no Python."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [said for said, shows in _SIGNS.items() if any(map(shows, nodes))]

@@ -1,0 +1,1 @@
+"""Which name of which module of Airflow has which counterpart; by subject."""

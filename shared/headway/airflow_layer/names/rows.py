@@ -1,0 +1,21 @@
+"""How the tables of names are written."""
+
+from collections.abc import Mapping
+from typing import Final
+
+SDK: Final = "headway.sdk"
+LAYER: Final = "headway.airflow_layer"
+OPERATORS: Final = f"{LAYER}.tolerance.operators"
+DAGS: Final = f"{LAYER}.tolerance.dags"
+DECORATORS: Final = f"{LAYER}.tolerance.decorators"
+
+
+def of(home: str, names: str) -> dict[str, str]:
+    """Return the counterparts of names; `Old=New` where it has another name at home."""
+    pairs = (name.partition("=") for name in names.split())
+    return {name: f"{home}:{other or name}" for name, _, other in pairs}
+
+
+def modules(names: str, counterparts: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
+    """Return the rows of modules that have the same names."""
+    return dict.fromkeys(names.split(), counterparts)

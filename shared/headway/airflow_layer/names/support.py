@@ -1,0 +1,92 @@
+"""`airflow.utils`, exceptions, configuration, hooks and macros: what DAG files use besides."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from headway.airflow_layer.names.rows import DAGS, DECORATORS, LAYER, OPERATORS, SDK, modules, of
+
+_PARTS: Final = f"{LAYER}.counterparts"
+_EXCEPTIONS: Final = of(
+    f"{_PARTS}.exceptions",
+    "AirflowException AirflowSkipException AirflowFailException AirflowNotFoundException "
+    "AirflowTaskTimeout AirflowTaskTerminated AirflowSensorTimeout AirflowConfigException "
+    "AirflowBadRequest AirflowDagCycleException AirflowClusterPolicyViolation "
+    "AirflowProviderDeprecationWarning AirflowOptionalProviderFeatureException "
+    "AirflowInternalRuntimeError AirflowRuntimeError AirflowTimetableInvalid DagNotFound "
+    "DuplicateTaskIdFound ParamValidationError RemovedInAirflow3Warning RemovedInAirflow4Warning "
+    "TaskNotFound XComNotFound",
+)
+_TIMES: Final = of(
+    f"{_PARTS}.times",
+    "utc utcnow datetime parse make_aware make_naive is_localized is_naive convert_to_utc "
+    "coerce_datetime from_timestamp td_format",
+)
+_HELPERS: Final = {
+    **of(f"{_PARTS}.values", "prune_dict exactly_one at_most_one merge_dicts chunks is_container"),
+    **of(SDK, "chain cross_downstream"),
+}
+_LOGGING: Final = of(f"{_PARTS}.calls", "LoggingMixin")
+_IMPORTS: Final = of(f"{_PARTS}.calls", "import_string")
+_NOTSET: Final = of(f"{_PARTS}.sentinels", "NOTSET ArgNotSet")
+_WEEKDAY: Final = of(SDK, "WeekDay")
+_STATES: Final = of(f"{_PARTS}.states", "State DagRunState TaskInstanceState")
+_HOOK: Final = of(SDK, "BaseHook")
+_TIMEZONE: Final = of(f"{_PARTS}.times", "timezone=TIMEZONE")
+_CONF: Final = of(f"{_PARTS}.configuration", "conf")
+
+MODULES: Final[Mapping[str, Mapping[str, str]]] = {
+    **modules("airflow.exceptions airflow.sdk.exceptions", _EXCEPTIONS),
+    "airflow.configuration": {
+        **_CONF,
+        **of(f"{_PARTS}.configuration", "get getboolean getint getfloat"),
+        **of(f"{_PARTS}.exceptions", "AirflowConfigException"),
+    },
+    "airflow.settings": of(f"{_PARTS}.configuration", "AIRFLOW_HOME DAGS_FOLDER TIMEZONE"),
+    **modules("airflow.hooks.base airflow.hooks.base_hook", _HOOK),
+    **modules(
+        "airflow.macros",
+        of("headway.sdk.context.macros", "datetime timedelta ds_add ds_format"),
+    ),
+    "airflow.utils.dates": of(f"{_PARTS}.times", "days_ago cron_presets"),
+    **modules("airflow.utils.timezone airflow.sdk.timezone", _TIMES),
+    "airflow.utils.trigger_rule": of(SDK, "TriggerRule"),
+    "airflow.utils.weight_rule": of(SDK, "WeightRule"),
+    "airflow.utils.state": _STATES,
+    "airflow.utils.task_group": of(SDK, "TaskGroup"),
+    "airflow.utils.edgemodifier": of(SDK, "Label EdgeModifier=Label"),
+    "airflow.utils.helpers": _HELPERS,
+    "airflow.utils.decorators": of(f"{_PARTS}.calls", "apply_defaults"),
+    **modules("airflow.utils.module_loading airflow.sdk.module_loading", _IMPORTS),
+    **modules(
+        "airflow.utils.log.logging_mixin airflow.sdk.definitions._internal.logging_mixin", _LOGGING
+    ),
+    "airflow.utils.context": of(SDK, "Context"),
+    "airflow.utils.operator_helpers": of(
+        f"{_PARTS}.calls", "determine_kwargs context_to_airflow_vars"
+    ),
+    "airflow.utils.types": {**_NOTSET, **of("headway.domain.states", "DagRunType=RunType")},
+    "airflow.sdk.definitions._internal.types": _NOTSET,
+    **modules("airflow.utils.weekday airflow.providers.standard.utils.weekday", _WEEKDAY),
+    "airflow.utils.dag_parsing_context": of(f"{_PARTS}.calls", "get_parsing_context"),
+    "airflow.compat.functools": of("functools", "cached_property cache"),
+    "airflow.typing_compat": of("typing", "Literal Protocol TypedDict TypeGuard Self Unpack"),
+    "airflow.providers.common.compat.sdk": {
+        **_EXCEPTIONS,
+        **_STATES,
+        **_HOOK,
+        **_CONF,
+        **_TIMEZONE,
+        **_NOTSET,
+        **_LOGGING,
+        **of(DAGS, "DAG dag"),
+        **of(DECORATORS, "task"),
+        **of(OPERATORS, "BaseOperator"),
+        **of(f"{_PARTS}.stand_ins", "BaseOperatorLink DagRun TaskInstance"),
+        **of(f"{_PARTS}.notifiers", "BaseNotifier"),
+        **of(
+            SDK,
+            "chain cross_downstream task_group Connection Context Label Param TaskGroup "
+            "TriggerRule Variable WeightRule XComArg get_current_context ObjectStoragePath",
+        ),
+    },
+}

@@ -1,0 +1,1 @@
+"""DAGs, operators and decorators that take what Airflow's took, and say what has no effect."""

@@ -1,0 +1,80 @@
+"""DAG and @dag that take what Airflow's took."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+from headway.airflow_layer.counterparts import times
+from headway.airflow_layer.differences import INTERVAL
+from headway.airflow_layer.notes import note
+from headway.airflow_layer.tolerance.arguments import of_dag, of_defaults
+from headway.airflow_layer.tolerance.old_arguments import OF_TASKS
+from headway.sdk.authoring import definition
+from headway.sdk.authoring.options import DAG_OPTIONS, DATES, SCHEDULES
+from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS
+from headway.sdk.values import checks
+
+_POSITIONAL: Final = ("description", "schedule")
+_NO_INTERVAL: Final = frozenset({"@once", "@continuous", "None"})
+_REFUSED: Final = {name for name, old in OF_TASKS.items() if old.advice is None} | REFUSED.keys()
+
+
+class AirflowDag(definition.DAG):
+    """A workflow, as Airflow's DAG files write one."""
+
+    def __init__(self, dag_id: str, *args: Any, **options: Any) -> None:
+        given = {**dict(zip(_POSITIONAL, args, strict=False)), **options}
+        super().__init__(dag_id, **_tidy(given))
+
+    def check_default_args(self, accepted: Collection[str]) -> None:
+        """Say which default_args no task takes; Airflow takes no notice of them."""
+        for name in self.default_args:
+            if name in _REFUSED:
+                checks.known([name], accepted, f"DAG {self.dag_id!r}: default_args", REFUSED)
+            elif name not in accepted:
+                note(
+                    f"default_args:{name}",
+                    f"No task of the DAG {self.dag_id!r} takes {name}, which is in default_args: "
+                    "leave it out, or give it to the task that is to have it.",
+                )
+
+
+def dag(dag_id: Any = None, *args: Any, **options: Any) -> Any:
+    """Turn a function into a maker of DAGs."""
+    if callable(dag_id):
+        return dag()(dag_id)
+    given = {**dict(zip(_POSITIONAL, args, strict=False)), **options}
+
+    def decorate(function: Callable[..., object]) -> Callable[..., definition.DAG]:
+        return definition.maker(AirflowDag, function, dag_id, given)
+
+    return decorate
+
+
+def _tidy(given: Mapping[str, Any]) -> dict[str, Any]:
+    options = of_dag(given, DAG_OPTIONS)
+    if isinstance(options.get("default_args"), Mapping):
+        accepted = TASK_OPTIONS | DATES
+        defaults = of_defaults(options["default_args"], accepted, DAG_OPTIONS - TASK_OPTIONS)
+        options["default_args"] = _with_dates(defaults)
+    _note_interval(options)
+    return _with_dates(options)
+
+
+def _with_dates(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options whose dates are no text."""
+    return {
+        name: times.parse(value) if name in DATES and isinstance(value, str) else value
+        for name, value in options.items()
+    }
+
+
+def _note_interval(options: Mapping[str, Any]) -> None:
+    """Ask what `ds` is to mean, where Airflow 2 and 3 differ."""
+    schedule = next((options[name] for name in SCHEDULES if name in options), None)
+    if not isinstance(schedule, str | timedelta) or str(schedule) in _NO_INTERVAL:
+        return
+    note("interval", INTERVAL)
+
+
+DAG = AirflowDag

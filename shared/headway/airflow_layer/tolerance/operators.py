@@ -1,0 +1,76 @@
+"""Operators of headway.sdk that take what Airflow's took.
+
+Each is made when it is first asked for, from the operator of the same name: what the SDK gets,
+the layer has.
+"""
+
+from collections.abc import Mapping
+from inspect import Parameter
+from typing import Any, Final
+
+from headway import sdk
+from headway.airflow_layer.tolerance.arguments import of_task
+from headway.sdk.authoring.operator import BaseOperator as Plain
+from headway.sdk.authoring.operator import OperatorType, accepted_names
+from headway.sdk.values.signatures import signature
+
+_MADE: Final[dict[type, type]] = {}
+
+
+class TolerantOperatorType(OperatorType):
+    """Make operators from the arguments that Airflow's take."""
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:  # noqa: N805 - a metaclass
+        """Make a task; the first arguments may be without names."""
+        given = {**dict(zip(_positional(cls), args, strict=False)), **given}
+        return super().__call__(**_tidy(cls, given))
+
+
+class TolerantOperator(Plain, metaclass=TolerantOperatorType):
+    """What all operators of the layer are."""
+
+    @classmethod
+    def partial(cls, **arguments: Any) -> Any:
+        """Fix some arguments of a mapped task."""
+        return super().partial(**_tidy(cls, arguments))
+
+
+def tolerant(operator: type) -> type:
+    """Return the operator of the layer that is like one of the SDK's."""
+    if operator is Plain:
+        return TolerantOperator
+    if operator not in _MADE:
+        bases = [tolerant(base) for base in operator.__bases__ if issubclass(base, Plain)]
+        named = {
+            "__module__": __name__,
+            "__doc__": operator.__doc__,
+            "operator_name": operator.__dict__.get("operator_name"),
+        }
+        _MADE[operator] = TolerantOperatorType(operator.__name__, (*bases, operator), named)
+    return _MADE[operator]
+
+
+def _positional(operator: type) -> list[str]:
+    """Return the names of the arguments that may come without one."""
+    parameters = list(signature(operator.__init__).parameters.values())[1:]  # type: ignore[misc]
+    named = [each.name for each in parameters if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    return named or ["task_id"]
+
+
+def _tidy(operator: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    accepted = accepted_names(operator)
+    own = dict(given)
+    defaults = own.pop("default_args", None) if "default_args" not in accepted else None
+    if isinstance(defaults, Mapping):
+        taken = of_task(defaults, accepted)
+        own = {**{name: value for name, value in taken.items() if name in accepted}, **own}
+    return of_task(own, accepted)
+
+
+def __getattr__(name: str) -> type:
+    if name == "BaseOperator":
+        return TolerantOperator
+    found = getattr(sdk, name)
+    if not (isinstance(found, type) and issubclass(found, Plain)):
+        raise AttributeError(f"module {__name__!r} has no operator {name!r}")
+    return tolerant(found)

@@ -1,0 +1,154 @@
+"""What becomes of the DAG files of a folder, whatever they do."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from headway.airflow_layer import notes
+from headway.airflow_layer.differences import INTERVAL
+from headway.cli.main import app
+from headway.runtime.settings.parser import ParserSettings
+from headway.testing.data.airflow_names import without_airflow
+from headway_parser.import_check import CheckedFile, check_folder
+
+FINE = "from airflow.sdk import DAG\nwith DAG('{name}'):\n    pass\n"
+FILES = {
+    "fine.py": FINE.format(name="fine"),
+    "own.py": "from headway.sdk import DAG\nwith DAG('own', schedule='@daily'):\n    pass\n",
+    "daily.py": "from airflow import DAG\nwith DAG('daily', schedule='@daily'):\n    pass\n",
+    "old.py": "from airflow import DAG\nwith DAG('old', orientation='TB'):\n    pass\n",
+    "lists.py": f"from airflow.decorators import task\n{FINE.format(name='lists')}"
+    "lambda t: t.expand(x=[1])\n",
+    "asset.py": "from airflow.sdk import DAG\n\nfrom airflow.sdk import Asset\n",
+    "wrong.py": "from airflow.sdk import DAG\n\nDAG('wrong', nonsense=1)\n",
+    "syntax.py": "from airflow.sdk import DAG\nx = (\n",
+    "crash.py": "from airflow.sdk import DAG\nimport os\nos._exit(3)\n",
+    "killed.py": "from airflow.sdk import DAG\nimport os\nos.kill(os.getpid(), 9)\n",
+    "hang.py": "from airflow.sdk import DAG\nimport time\ntime.sleep(60)\n",
+    "noise.py": f"print('noise')\n{FINE.format(name='noise')}",
+    "other.txt": "dag airflow",
+    "other.py": "nothing of either",
+}
+
+
+@pytest.fixture(autouse=True)
+def _airflow() -> Iterator[None]:
+    with without_airflow():
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("dags")
+    for name, text in FILES.items():
+        (found / name).write_text(text)
+    return found
+
+
+@pytest.fixture(scope="module")
+def checked(folder: Path) -> dict[str, CheckedFile]:
+    given = ParserSettings.model_validate({"dag_file_processor_timeout": 1})
+    return {each.path: each for each in check_folder(folder, given)}
+
+
+def test_every_dag_file_is_there(checked: dict[str, CheckedFile]) -> None:
+    assert set(checked) == FILES.keys() - {"other.txt", "other.py"}
+
+
+@pytest.mark.parametrize("name", ["fine", "own", "noise"])
+def test_what_loads_has_its_dags(checked: dict[str, CheckedFile], name: str) -> None:
+    assert checked[f"{name}.py"] == CheckedFile(path=f"{name}.py", dag_ids=(name,))
+
+
+def test_what_is_ignored_is_a_warning(checked: dict[str, CheckedFile]) -> None:
+    [warning] = checked["old.py"].warnings
+
+    assert warning.startswith("The argument orientation of a DAG has no effect")
+
+
+def test_what_differs_is_told_apart(checked: dict[str, CheckedFile]) -> None:
+    assert checked["daily.py"].differences == (INTERVAL,)
+    assert checked["daily.py"].warnings == ()
+    assert checked["lists.py"].differences[0].startswith("xcom_pull of one id")
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "line", "gap"),
+    [
+        ("asset.py", "Headway has no assets yet", 3, "assets"),
+        ("wrong.py", "does not know the argument 'nonsense'", 3, None),
+        ("syntax.py", "'(' was never closed", 2, None),
+        ("crash.py", "ended its process (exit code 3)", None, None),
+        ("killed.py", "ended its process (signal 9, Killed)", None, None),
+        ("hang.py", "took more than 1 s", None, None),
+    ],
+)
+def test_what_is_refused_says_why_and_where(
+    checked: dict[str, CheckedFile], name: str, said: str, line: int | None, gap: str | None
+) -> None:
+    found = checked[name]
+
+    assert found.error is not None
+    assert said in found.error
+    assert (found.line, found.gap) == (line, gap)
+
+
+def test_what_was_told_of_another_file_is_not_told_again(tmp_path: Path) -> None:
+    notes.note("other", "of another file")
+
+    [found] = check_folder(only(tmp_path, "fine.py"), ParserSettings.model_validate({}))
+
+    assert found == CheckedFile(path="fine.py", dag_ids=("fine",))
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["import-check", str(folder), *arguments])
+    return result.exit_code, result.stdout
+
+
+def only(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).write_text(FILES[name])
+    return folder
+
+
+def test_the_command_counts(tmp_path: Path) -> None:
+    status, said = run(only(tmp_path, "fine.py", "old.py", "asset.py"), "-o", "json")
+
+    found: dict[str, Any] = json.loads(said)
+    assert status == 5
+    assert found["summary"] == {"files": 3, "loaded": 2, "warned": 1, "refused": 1}
+    assert [(each["path"], each["verdict"]) for each in found["files"]] == [
+        ("asset.py", "refused"),
+        ("fine.py", "loads"),
+        ("old.py", "warned"),
+    ]
+
+
+def test_the_command_tells_a_person(tmp_path: Path) -> None:
+    status, said = run(only(tmp_path, "fine.py", "daily.py", "old.py"))
+
+    assert status == 0
+    lines = said.splitlines()
+    assert lines[0] == "daily.py: loads (daily)"
+    assert lines[1].startswith("  differs: ds and logical_date")
+    assert lines[2] == "fine.py: loads (fine)"
+    assert lines[4].startswith("  ignored: The argument orientation")
+    assert lines[-1] == "3 files, 3 loaded, 2 warned, 0 refused"
+
+
+def test_a_refused_file_is_told_with_its_line(tmp_path: Path) -> None:
+    status, said = run(only(tmp_path, "asset.py"))
+
+    assert status == 5
+    assert said.startswith("asset.py, line 3: refused: ")
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    status, _ = run(tmp_path / "none")
+
+    assert status == 2

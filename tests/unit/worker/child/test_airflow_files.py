@@ -1,0 +1,94 @@
+"""Attempts and callbacks of a DAG file that imports `airflow`."""
+
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.interval import DataInterval
+from headway.domain.states import RunType
+from headway.runtime.processes.frames import Frame, receive_frame, send_frame
+from headway.sdk.running.facts import RunFacts
+from headway.testing.data.airflow_names import without_airflow
+from headway.testing.data.version_code import store
+from headway_worker.child import attempt, callback
+from headway_worker.protocol.callback_order import CallbackOrder
+from headway_worker.protocol.order import TaskOrder
+from headway_worker.protocol.supply import Code
+
+DAG_FILE = """
+from airflow import DAG
+from airflow.operators.python import PythonOperator
+
+def greet(**context):
+    print("greets on", context["ds"])
+
+def tell(context):
+    from airflow.exceptions import AirflowException
+    print("tells", AirflowException.__name__)
+
+with DAG("etl", default_args={"owner": "ann"}, concurrency=1):
+    PythonOperator(
+        task_id="t", python_callable=greet, provide_context=True, on_failure_callback=tell
+    )
+"""
+FACTS = RunFacts(
+    dag_id="etl",
+    run_id="r",
+    task_id="t",
+    run_type=RunType.MANUAL,
+    data_interval=DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC)),
+)
+
+
+@pytest.fixture(autouse=True)
+def _airflow() -> Iterator[None]:
+    with without_airflow():
+        yield
+
+
+def said(child: Callable[[Frame, socket.socket], None], order: Frame) -> Frame:
+    mine, childs = socket.socketpair()
+    with mine, childs, ThreadPoolExecutor(1) as thread:
+        running = thread.submit(child, order, childs)
+        while (frame := receive_frame(mine)) is not None and "result" not in frame:
+            send_frame(mine, {"error": f"it asks for {frame}", "refused": True})
+        running.result()
+    assert frame is not None
+    result: Frame = frame["result"]
+    return result
+
+
+def test_a_task_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
+    order = TaskOrder(
+        code=code, relative_path="etl.py", facts=FACTS, attempt_key="1-1", max_xcom_bytes=1000
+    )
+
+    result = said(attempt.run, order.to_frame())
+
+    assert (result["outcome"], result["error"]) == ("success", None)
+    assert "greets on 2013-01-01" in capsys.readouterr().out
+
+
+def test_a_callback_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
+    order = CallbackOrder(
+        key="5-1",
+        code=code,
+        relative_path="etl.py",
+        facts=FACTS,
+        event=CallbackEvent.FAILURE,
+        reason="failed",
+        cause=None,
+        of_run=False,
+    )
+
+    result = said(callback.run, order.to_frame())
+
+    assert (result["outcome"], result["error"]) == ("success", None)
+    assert "tells AirflowException" in capsys.readouterr().out
