@@ -23,7 +23,11 @@ _VALUES: Final = {
     ("operators", "default_deferrable"): "False",
     ("operators", "default_queue"): "default",
     ("operators", "default_owner"): "airflow",
+    ("kubernetes_executor", "namespace"): "default",
+    ("kubernetes_executor", "worker_container_repository"): "",
+    ("kubernetes_executor", "worker_container_tag"): "",
 }
+"""Options and their values: Airflow's defaults, of things that Headway does not have as well."""
 
 
 class LayerConfiguration:

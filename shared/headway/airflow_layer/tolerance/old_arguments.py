@@ -53,6 +53,10 @@ OF_TASKS: Final[Mapping[str, OldArgument]] = {
     "resources": _drop("write queue=, and run workers of that size for it", {}),
     "inlets": _drop("leave it out; Headway keeps no lineage", [], ()),
     "outlets": _drop("leave it out; Headway keeps no lineage, and has no assets yet", [], ()),
+    "serializer": _drop(
+        "leave it out; what another Python is given, and returns, is JSON", "pickle"
+    ),
+    "use_dill": _drop("leave it out; what another Python is given, and returns, is JSON", False),
     "logger_name": _drop("leave it out; the logger is that of the class"),
     "show_return_value_in_logs": _drop("print the value in the function", False),
     "adhoc": _drop("give the task a DAG of its own, with schedule=None", False),

@@ -26,6 +26,7 @@ class BashOptions(TaskOptions, total=False):
     append_env: bool
     cwd: str | None
     skip_on_exit_code: int | Collection[int] | None
+    output_processor: Callable[[str], Any]
 
 
 class BashOperator(BaseOperator):
@@ -33,8 +34,8 @@ class BashOperator(BaseOperator):
 
     A command that is one word and ends with `.sh` or `.bash` names a template file.
     `env` replaces the environment, but for what tells which attempt it is, or adds to it with
-    `append_env`.  An exit code in
-    `skip_on_exit_code` skips the task; any other than 0 fails it.
+    `append_env`.  An exit code in `skip_on_exit_code` skips the task; any other than 0 fails it.
+    `output_processor` makes the XCom of the last line, such as `json.loads`.
     """
 
     template_fields: ClassVar[Sequence[str]] = ("bash_command", "env", "cwd")
@@ -51,6 +52,7 @@ class BashOperator(BaseOperator):
         self.append_env = given.pop("append_env", False)
         self.cwd = given.pop("cwd", None)
         codes = given.pop("skip_on_exit_code", SKIP_EXIT_CODE)
+        self.output_processor: Callable[[str], Any] = given.pop("output_processor", str)
         super().__init__(task_id, **given)
         try:
             if not isinstance(bash_command, XComArg):
@@ -61,11 +63,13 @@ class BashOperator(BaseOperator):
                 checks.text(self.cwd, "cwd")
             checks.flag(self.append_env, "append_env")
             self.skip_on_exit_code = exit_codes(codes, "skip_on_exit_code")
+            if not callable(self.output_processor):
+                checks.refuse("output_processor", "a function of the text", self.output_processor)
         except DagError as error:
             raise DagError(f"{self.where}: {error}") from None
 
-    def execute(self, context: Context) -> str:  # noqa: ARG002
-        """Run the command; return the last line of its output."""
+    def execute(self, context: Context) -> Any:  # noqa: ARG002
+        """Run the command; return what is made of the last line of its output."""
         from headway.sdk.programs.shell import run
 
         code, last_line = run(str(self.bash_command), self._environment(), self.cwd)
@@ -75,7 +79,7 @@ class BashOperator(BaseOperator):
             raise AirflowException(f"The command was killed by {signal.Signals(-code).name}.")
         if code:
             raise AirflowException(f"The command exited with {code}; its output is in the log.")
-        return last_line
+        return self.output_processor(last_line)
 
     def _environment(self) -> dict[str, str] | None:
         if self.env is None:
@@ -105,7 +109,7 @@ class DecoratedBashOperator(BashOperator):
         self.op_args = list(op_args)
         self.op_kwargs = dict(op_kwargs or {})
 
-    def execute(self, context: Context) -> str:
+    def execute(self, context: Context) -> Any:
         """Call the function, render what it returns, and run it."""
         command = call(self.python_callable, self.op_args, self.op_kwargs, context)
         if not isinstance(command, str) or not command:

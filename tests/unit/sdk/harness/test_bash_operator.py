@@ -1,5 +1,6 @@
 """BashOperator: exit codes, output, environment, and what happens to its processes."""
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -31,6 +32,15 @@ def test_output_goes_through_and_its_last_line_is_the_xcom(
 
     assert capsys.readouterr().out == "one\ntwo\ndrei ä"
     assert xcoms["bash", "return_value"] == "drei ä"
+
+
+def test_the_xcom_is_made_of_the_last_line(dag: DAG, run: Run, xcoms: XComs) -> None:
+    given = bash("echo '{\"rows\": 3}'", output_processor=json.loads, multiple_outputs=True)
+    assert run(given).outcome is Outcome.SUCCESS
+
+    assert xcoms["bash", "rows"] == 3
+    with pytest.raises(DagError, match="output_processor must be a function"):
+        bash("true", output_processor="json")
 
 
 @pytest.mark.parametrize(
