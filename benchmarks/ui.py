@@ -21,6 +21,7 @@ from benchmarks.support.server import Database, Server
 from benchmarks.support.turns import turns
 from benchmarks.support.ui import sizes
 from benchmarks.support.ui.browser import BenchBrowser, OpenedPage, bench_browser
+from benchmarks.support.ui.tabs import bench_tabs
 from headway.db.core import notices
 
 NAME: Final = "ui"
@@ -31,6 +32,7 @@ WIDE_TASKS, WIDE_RUNS = (
 REPEAT: Final = 3
 CHANGES: Final = 40
 SLOW: Final = 4.0
+MOST_TABS, TABBED, TAB_CHANGES = 200, 10, 30
 
 RUN: Final = "scheduled__1990-01-01%2001:00:00+00"
 PAGES: Final = {
@@ -46,6 +48,7 @@ GRID_PAGE: Final = f"/dags/{sizes.GRID}?runs=100"
 LOG_PAGE: Final = f"/dags/{sizes.LOGGED}/runs/{sizes.LOG_RUN}/tasks/work/attempts/1/log"
 
 _PAUSE: Final = text("UPDATE dag SET paused = NOT paused WHERE dag_id = 'dag_0001'")
+_PAUSE_ONE: Final = text("UPDATE dag SET paused = NOT paused WHERE dag_id = :dag")
 _DRAWN: Final = "document.querySelector('.grid tr.gap') !== null"
 _WATCH: Final = """() => {
     window.seen = [];
@@ -87,6 +90,7 @@ def _usual(database: Database) -> Iterator[Row]:
         yield from _long_run(browser, asked)
         yield from _graphs(database, api)
         yield from _commit_to_pixel(database, browser)
+        yield from _many_tabs(database, api)
         yield from _log(database, browser)
 
 
@@ -193,6 +197,31 @@ def _update(database: Database, browser: BenchBrowser) -> Iterator[Row]:
             opened.page.wait_for_timeout(300)
             taken.append(opened.busy() - before)
     yield Row.at_most(NAME, "200 cells change", taken, "ms", 8, "work of the page's thread")
+
+
+def _many_tabs(database: Database, api: ApiService) -> Iterator[Row]:
+    """Compare what 200 tabs on 10 DAGs cost the API with 10 tabs, while these DAGs change."""
+    dags = [f"dag_{nth:04}" for nth in range(1, TABBED + 1)]
+    shown = [(f"dag:{dag}", f"/dags/{dag}") for dag in dags]
+    case = f"{MOST_TABS} tabs on {TABBED} DAGs"
+    ratios: list[float] = []
+    loads: list[float] = []
+    for number in turns(REPEAT):
+        cost = {}
+        for many in (number % 2 == 0, number % 2 != 0):
+            with bench_tabs(api, shown * (MOST_TABS // TABBED if many else 1)) as tabs:
+                before, cpu = tabs.loads, api.cpu()
+                for nth in range(TAB_CHANGES):
+                    with database.owner.begin() as conn:
+                        conn.execute(_PAUSE_ONE, {"dag": dags[nth % TABBED]})
+                    notices.send(database.owner, [notices.SCHEDULER])
+                    time.sleep(0.5)
+                cost[many] = api.cpu() - cpu
+                if many:
+                    loads.append(float(tabs.loads - before))
+        ratios.append(cost[True] / cost[False])
+    yield Row.at_most(NAME, case, ratios, "", 1.05, "CPU of the API, against one tab a DAG")
+    yield Row.of(NAME, case, f"pages loaded for {TAB_CHANGES} changes", loads, "pages")
 
 
 def _log(database: Database, browser: BenchBrowser) -> Iterator[Row]:

@@ -59,8 +59,7 @@ def watchers(api: ApiService, topics: Sequence[Sequence[str]]) -> Iterator[Watch
     reader.start()
     try:
         for each in topics:
-            stream = socket.create_connection(("127.0.0.1", api.port))
-            stream.sendall(_request(api, each))
+            stream = open_stream(api, each)
             opened.append(stream)
             watching.selector.register(stream, selectors.EVENT_READ)
         watching.until(begun=sum(map(len, topics)))
@@ -70,6 +69,13 @@ def watchers(api: ApiService, topics: Sequence[Sequence[str]]) -> Iterator[Watch
         reader.join()
         for stream in opened:
             stream.close()
+
+
+def open_stream(api: ApiService, topics: Sequence[str]) -> socket.socket:
+    """Ask for the events of these topics, and return the connection by which they come."""
+    stream = socket.create_connection(("127.0.0.1", api.port))
+    stream.sendall(_request(api, topics))
+    return stream
 
 
 def _request(api: ApiService, topics: Sequence[str]) -> bytes:
