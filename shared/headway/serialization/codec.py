@@ -39,10 +39,22 @@ LATER: Final = frozenset(
         "overlap",
         "deadlines",
         "notifiers",
+        "dag_display_name",
+        "groups",
+        "labels",
     }
 )
 LATER_OF_TASKS: Final = frozenset(
-    {"retry_jitter", "retry_on", "fail_fast_on", "callbacks", "slas", "notifiers", "owner"}
+    {
+        "retry_jitter",
+        "retry_on",
+        "fail_fast_on",
+        "callbacks",
+        "slas",
+        "notifiers",
+        "owner",
+        "task_display_name",
+    }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
 they were.
