@@ -46,7 +46,11 @@ def group(group_id: str, *tasks: str, parent: str | None = None) -> GroupSpec:
     return GroupSpec(group_id=group_id, parent=parent, tasks=tasks)
 
 
+DEEP = [group(f"g{nth}", parent=f"g{nth - 1}" if nth > 1 else None) for nth in range(1, 65)]
+
+
 def test_what_an_author_may_write_is_valid() -> None:
+    check_valid(grouped(*DEEP))
     check_valid(grouped(group("g", "a"), group("h", "b", parent="g"), group("i")))
     check_valid(replace(grouped(), labels=(label("a", "b"),)))
     check_valid(dag())
@@ -69,6 +73,7 @@ def test_what_an_author_may_write_is_valid() -> None:
         (grouped(group("g"), group("g")), "has the id 'g' of another, or of a task"),
         (grouped(group("a")), "has the id 'a' of another, or of a task"),
         (grouped(group("g", parent="h"), group("h")), "'h', which does not come before it"),
+        (grouped(*DEEP, group("g65", parent="g64")), "is in 64 others or more"),
         (grouped(group("g", "c")), "has a task that the DAG has not"),
         (grouped(group("g", "a", "a")), "or that is in two groups"),
         (grouped(group("g", "a"), group("h", "a")), "or that is in two groups"),

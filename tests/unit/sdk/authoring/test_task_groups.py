@@ -1,6 +1,7 @@
 """TaskGroup and @task_group: ids, defaults, what they stand for in dependencies, refusals."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -420,6 +421,14 @@ def test_what_makes_no_sense_is_refused(dag: DAG, said: str) -> None:
 def test_a_group_outside_of_a_dag_is_refused() -> None:
     with pytest.raises(DagError, match="Task group 'g' is made outside of a DAG; use `with DAG"):
         TaskGroup("g")
+
+
+def test_groups_are_not_nested_without_end(dag: DAG) -> None:
+    with ExitStack() as opened:
+        for nth in range(64):
+            opened.enter_context(TaskGroup(f"g{nth}", prefix_group_id=False))
+        with pytest.raises(DagError, match="task group 'deep' is in 64 others; make it part of"):
+            TaskGroup("deep")
 
 
 def test_a_task_of_another_dag_joins_no_group(dag: DAG) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from headway.domain.dag.names import check_key
+from headway.domain.dag.task_groups import DEEPEST_GROUP
 from headway.domain.errors import DagError
 from headway.sdk.authoring import current
 from headway.sdk.authoring.dependencies import Between, End
@@ -49,6 +50,10 @@ class TaskGroup(Between):
                 if name in CHECKS
             },
         )
+        if self.depth > DEEPEST_GROUP:
+            raise DagError(
+                f"{where} is in {DEEPEST_GROUP} others; make it part of one that is further out."
+            )
         own_id = group_id
         if given.get("add_suffix_on_collision"):
             own_id = parent.free_id(group_id)
@@ -61,6 +66,7 @@ class TaskGroup(Between):
         self.group_id = self.label = None
         self.dag = dag
         self.parent_group = parent
+        self.depth: int = parent.depth + 1 if parent else 0
         self.own_default_args: Mapping[str, Any] = options.get("default_args", {})
         inherited = parent.default_args if parent else {}
         self.default_args: dict[str, Any] = {**inherited, **self.own_default_args}
