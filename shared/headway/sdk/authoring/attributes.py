@@ -136,8 +136,7 @@ class TaskAttributes:
     @property
     def label(self) -> str:
         """What the task is called within its group."""
-        group = self.task_group
-        prefix = f"{group.group_id}." if group and group.prefix_group_id else ""
+        prefix = self.task_group.child_id("") if self.task_group else ""
         return self.task_id.removeprefix(prefix)
 
     @property

@@ -32,7 +32,7 @@ class OperatorType(type):
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
         """Make a task; keyword arguments only, as for Airflow."""
-        group = _group(given)
+        group = _group(given, given.get("task_id"))
         dag = group.dag if group else None
         if args or not given.keys() <= accepted_names(cls):
             where = f"{place(dag, given.get('task_id'))}: {cls.__name__}"
@@ -82,7 +82,7 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
     task_group: TaskGroup | None
 
     def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
-        group = self.task_group = _group({**options, "task_id": task_id})
+        group = self.task_group = _group(options, task_id)
         self.dag: DAG | None = group.dag if group else None
         self.task_id: str = task_id
         if not options.keys() <= TASK_OPTIONS:
@@ -240,11 +240,11 @@ def defaults(operator: type, group: TaskGroup | None) -> dict[str, object]:
     return {name: value for name, value in given.items() if name in names}
 
 
-def _group(options: Mapping[str, Any]) -> TaskGroup | None:
+def _group(options: Mapping[str, Any], task_id: object) -> TaskGroup | None:
     try:
         return group_for(options)
     except DagError as error:
-        where = place(options.get("dag") or current_dag(), options.get("task_id"))
+        where = place(options.get("dag") or current_dag(), task_id)
         raise DagError(f"{where}: {error}") from None
 
 

@@ -80,6 +80,22 @@ def test_a_label_stands_at_the_edges_of_a_group(dag: DAG, *, turned: bool) -> No
     assert labels(dag) == {"a-g.x": "in", "a-g.y": "in", "g.x-z": "out", "g.y-z": "out"}
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_an_empty_group_hands_on_a_label(dag: DAG, *, turned: bool) -> None:
+    a, z = empty("az")
+    with TaskGroup("none") as none:
+        pass
+
+    if turned:
+        z.set_upstream(none, edge_modifier=Label("x"))
+        a >> none
+    else:
+        a.set_downstream(none, edge_modifier=Label("x"))
+        none >> z
+
+    assert labels(dag) == {"a-z": "x"}
+
+
 def test_a_label_adds_no_edge(dag: DAG) -> None:
     """In Airflow a label would have all of the group wait, or be waited for."""
     with TaskGroup("g"):

@@ -63,8 +63,10 @@ def test_a_group_without_prefix_leaves_ids_as_they_are(dag: DAG) -> None:
         with TaskGroup("deep"):
             c = empty("c")
 
+        d = empty("outer.inner.d")
+
     assert (inner.group_id, b.task_id, c.task_id) == ("outer.inner", "b", "deep.c")
-    assert b.label == "b"
+    assert (b.label, d.label) == ("b", "outer.inner.d")
 
 
 def test_what_is_in_a_group_is_found_by_its_name_there(dag: DAG) -> None:
@@ -168,8 +170,8 @@ def test_an_empty_group_joins_what_is_before_it_to_what_is_after_it(
 def test_a_teardown_is_no_end_of_a_group(dag: DAG) -> None:
     after = empty("after")
     with TaskGroup("g") as group:
-        up, work = empty("up"), empty("work")
-        down = empty("down").as_teardown(setups=up)
+        up, other, work = empty("up"), empty("other"), empty("work")
+        down = empty("down").as_teardown(setups=[up, other])
         up >> work >> down
 
     group >> after

@@ -9,7 +9,14 @@ from headway.decide.charts.nested import nested
 from headway.domain.dag.task_groups import GroupSpec
 from headway_api.pages.dags.graph_svg import HEIGHT, WIDTH, DrawnGraph, DrawnGroup, drawn
 
-UPSTREAM = {"a": [], "g.b": ["a"], "g.h.c": ["g.b"], "g.h.d": ["g.b"], "e": ["g.h.d", "a"]}
+UPSTREAM = {
+    "a": [],
+    "beside": ["a"],
+    "g.b": ["a"],
+    "g.h.c": ["g.b"],
+    "g.h.d": ["g.b"],
+    "e": ["g.h.d", "a", "beside"],
+}
 GROUPS = (
     GroupSpec(group_id="g", tasks=("g.b",)),
     GroupSpec(group_id="g.h", parent="g", tasks=("g.h.c", "g.h.d")),
