@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from headway.domain.dag.weights import WeightRule
     from headway.sdk.authoring.deadlines import DeadlineAlert, DeadlineReference
     from headway.sdk.authoring.definition import DAG, dag
-    from headway.sdk.authoring.dependencies import chain, cross_downstream
+    from headway.sdk.authoring.dependencies import (
+        EdgeModifier,
+        Label,
+        chain,
+        chain_linear,
+        cross_downstream,
+    )
+    from headway.sdk.authoring.groups.group_decorator import task_group
+    from headway.sdk.authoring.groups.task_group import TaskGroup
     from headway.sdk.authoring.notifiers import Notifier
     from headway.sdk.authoring.operator import BaseOperator
     from headway.sdk.authoring.python_operator import PythonOperator
@@ -81,11 +89,13 @@ __all__ = [
     "DeadlineAlert",
     "DeadlineReference",
     "Delayed",
+    "EdgeModifier",
     "EmptyOperator",
     "EventsTimetable",
     "ExternalPythonOperator",
     "Holidays",
     "Hours",
+    "Label",
     "LastWorkdayOnOrBefore",
     "LatestOnlyOperator",
     "Minutes",
@@ -106,6 +116,7 @@ __all__ = [
     "SparkSubmitOperator",
     "Sunrise",
     "Sunset",
+    "TaskGroup",
     "TimeDeltaTimetable",
     "TradingDays",
     "TriggerRule",
@@ -116,11 +127,13 @@ __all__ = [
     "Workdays",
     "XComArg",
     "chain",
+    "chain_linear",
     "cross_downstream",
     "dag",
     "get_current_context",
     "setup",
     "task",
+    "task_group",
     "teardown",
 ]
 
@@ -132,7 +145,15 @@ _HOMES: Final = {
     "headway.sdk.authoring.deadlines": ("DeadlineAlert", "DeadlineReference"),
     "headway.sdk.operators.decorators": ("setup", "task", "teardown"),
     "headway.sdk.authoring.definition": ("DAG", "dag"),
-    "headway.sdk.authoring.dependencies": ("chain", "cross_downstream"),
+    "headway.sdk.authoring.dependencies": (
+        "EdgeModifier",
+        "Label",
+        "chain",
+        "chain_linear",
+        "cross_downstream",
+    ),
+    "headway.sdk.authoring.groups.group_decorator": ("task_group",),
+    "headway.sdk.authoring.groups.task_group": ("TaskGroup",),
     "headway.sdk.authoring.notifiers": ("Notifier",),
     "headway.sdk.authoring.operator": ("BaseOperator",),
     "headway.sdk.operators.bash": ("BashOperator",),

@@ -39,6 +39,9 @@ LATER: Final = frozenset(
         "overlap",
         "deadlines",
         "notifiers",
+        "dag_display_name",
+        "groups",
+        "labels",
     }
 )
 LATER_OF_TASKS: Final = frozenset(
@@ -51,6 +54,7 @@ LATER_OF_TASKS: Final = frozenset(
         "notifiers",
         "owner",
         "on_failure_fail_dagrun",
+        "task_display_name",
     }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what

@@ -17,6 +17,7 @@ from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.dag.notifiers import NotifierSpec, NotifyEvent
 from headway.domain.dag.spec import DagSpec, Jitter, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
 from headway.domain.errors import SerializationError
@@ -296,6 +297,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         notifiers=(NotifierSpec(connection="ops"),),
         owner="ann",
         on_failure_fail_dagrun=True,
+        task_display_name="Land",
     )
     spec = replace(
         SMALL,
@@ -309,6 +311,9 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         overlap=Overlap.SKIP,
         notifiers=(NotifierSpec(connection="ops"),),
         deadlines=(DeadlineSpec(at=datetime(2024, 1, 1, tzinfo=UTC)),),
+        dag_display_name="Flights",
+        groups=(GroupSpec(group_id="g", tasks=("land",)),),
+        labels=(EdgeLabel(upstream="land", downstream="land", label="again"),),
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]
     tasks = [{**task, "next_year": True} for task in stored_tasks()]

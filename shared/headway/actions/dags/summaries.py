@@ -24,13 +24,14 @@ class VersionSummary:
     """A version of a DAG in brief: its schedule in a few words, its time zone, and what it has.
 
     `scheduled` tells whether it has runs of a schedule, `limited` whether the instances of one of
-    its tasks are limited in number.
+    its tasks are limited in number.  `display_name` is what people call the DAG.
     """
 
     schedule: str
     timezone: str
     scheduled: bool
     limited: bool
+    display_name: str | None = None
 
 
 UNREADABLE: Final = VersionSummary("", "UTC", scheduled=False, limited=False)
@@ -79,4 +80,5 @@ def _summary(serialized: bytes) -> VersionSummary:
         spec.timezone,
         scheduled=not isinstance(timetable, NullTimetable),
         limited=bool(limits - {None}),
+        display_name=spec.dag_display_name,
     )

@@ -7,7 +7,7 @@ drawn as one line that branches, and a graph of thousands of edges has few virtu
 
 from bisect import bisect_right, insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 _SWEEPS: Final = 16
@@ -16,7 +16,7 @@ _IN_VAIN: Final = 3
 
 _SETTLING: Final = 6
 _THIN: Final = 0.5
-"""How far trunks are apart; a task is 1 away from what is beside it."""
+"""How far trunks are apart; a task of one row is 1 away from what is beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The places of all tasks, and the pieces of all edges."""
+    """The places of all tasks, and the pieces of all edges.
+
+    What is not one row high is in `heights`; its place is that of its middle.
+    """
 
     places: Mapping[str, Place]
     segments: Sequence[Segment]
+    heights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def layers(self) -> int:
@@ -56,7 +60,10 @@ class Layout:
     def rows(self) -> float:
         """How many rows high it is."""
         ends = [segment.end.row for segment in self.segments]
-        return 1 + max([*ends, *(place.row for place in self.places.values())], default=-1)
+        lowest = [
+            place.row + (self.heights.get(task, 1.0) - 1) / 2 for task, place in self.places.items()
+        ]
+        return 1 + max([*ends, *lowest], default=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +82,19 @@ class _Nodes:
     back: list[list[int]]
 
 
-def layout(upstream: Mapping[str, Sequence[str]]) -> Layout:
+def layout(
+    upstream: Mapping[str, Sequence[str]], heights: Mapping[str, float] | None = None
+) -> Layout:
     """Return where to draw tasks, given those right above each of them; there must be no cycle.
 
-    The order of the mapping makes no difference.
+    The order of the mapping makes no difference.  `heights` are rows of those that are higher
+    than one.
     """
+    heights = heights or {}
     above = {task: sorted({its for its in upstream[task] if its in upstream}) for task in upstream}
     nodes = _with_trunks(above, _layers(above))
     _order(nodes)
-    rows = _rows(nodes)
+    rows = _rows(nodes, [_height(nodes, node, heights) for node in range(len(nodes.tasks))])
     places = [Place(layer, row) for layer, row in zip(nodes.layer_of, rows, strict=True)]
     segments = [
         Segment(
@@ -102,7 +113,12 @@ def layout(upstream: Mapping[str, Sequence[str]]) -> Layout:
             if not is_trunk
         },
         segments,
+        heights,
     )
+
+
+def _height(nodes: _Nodes, node: int, heights: Mapping[str, float]) -> float:
+    return 1.0 if nodes.is_trunk[node] else heights.get(nodes.tasks[node], 1.0)
 
 
 def _layers(above: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -219,9 +235,9 @@ def _crossings(nodes: _Nodes, place_of: Sequence[int]) -> int:
     return count
 
 
-def _rows(nodes: _Nodes) -> list[float]:
-    """Return how high each node is: near its neighbours, in the order of its layer."""
-    offsets = [_offsets(layer, nodes.is_trunk) for layer in nodes.layers]
+def _rows(nodes: _Nodes, heights: Sequence[float]) -> list[float]:
+    """Return where the middle of each node is: near its neighbours, in the order of its layer."""
+    offsets = [_offsets(layer, nodes.is_trunk, heights) for layer in nodes.layers]
     rows = [0.0] * len(nodes.tasks)
     for layer, its in zip(nodes.layers, offsets, strict=True):
         for node, offset in zip(layer, its, strict=True):
@@ -236,16 +252,21 @@ def _rows(nodes: _Nodes) -> list[float]:
             ]
             for node, row in zip(layer, _apart(wanted, its), strict=True):
                 rows[node] = row
-    least = min(rows, default=0.0)
+    tops = [row - (height - 1) / 2 for row, height in zip(rows, heights, strict=True)]
+    least = min(tops, default=0.0)
     return [round(row - least, 3) for row in rows]
 
 
-def _offsets(layer: Sequence[int], is_trunk: Sequence[bool]) -> list[float]:
+def _offsets(
+    layer: Sequence[int], is_trunk: Sequence[bool], heights: Sequence[float]
+) -> list[float]:
     """Return how far below the first node of a layer each is at the least."""
     found, at = [], 0.0
     for nth, node in enumerate(layer):
         if nth:
-            at += _THIN if is_trunk[node] and is_trunk[layer[nth - 1]] else 1.0
+            last = layer[nth - 1]
+            both = is_trunk[node] and is_trunk[last]
+            at += _THIN if both else (heights[node] + heights[last]) / 2
         found.append(at)
     return found
 

@@ -11,6 +11,7 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.deadline import DeadlineSpec
 from headway.domain.dag.notifiers import NotifierSpec, ends, of_tasks
+from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
 from headway.domain.states import OnLost
@@ -67,8 +68,8 @@ class TaskSpec:
     the first only these are tried again, those of the second never are.  `callbacks` are the
     events for which its code has functions to call.  `slas` are the deadlines by which all of
     its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
-    `owner` is whom people ask about the task.  `on_failure_fail_dagrun` is for teardowns: the
-    run fails with such a one.
+    `owner` is whom people ask about the task, `task_display_name` what they call it.
+    `on_failure_fail_dagrun` is for teardowns: the run fails with such a one.
     """
 
     task_id: str
@@ -103,6 +104,7 @@ class TaskSpec:
     doc_md: str | None = None
     owner: str | None = None
     on_failure_fail_dagrun: bool = False
+    task_display_name: str | None = None
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:
@@ -127,6 +129,9 @@ class DagSpec:
     Which missed runs are run is in `missed`: `catchup_mode` is what `catchup` alone cannot say,
     and what a release goes by that does not know the mode is `catchup`.  Those that fell due
     more than `catchup_window` seconds before are left out.  Without an `overlap` runs queue.
+
+    `dag_display_name` is what people call it.  Each of its `groups` comes after the one that it is
+    in; its `labels` are what is written on edges.
     """
 
     dag_id: str
@@ -156,6 +161,9 @@ class DagSpec:
     overlap: Overlap | None = None
     deadlines: tuple[DeadlineSpec, ...] = ()
     notifiers: tuple[NotifierSpec, ...] = ()
+    dag_display_name: str | None = None
+    groups: tuple[GroupSpec, ...] = ()
+    labels: tuple[EdgeLabel, ...] = ()
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

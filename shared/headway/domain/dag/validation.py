@@ -11,6 +11,7 @@ from typing import Final
 from headway.domain.dag.mapping import MAX_MAP_LENGTH
 from headway.domain.dag.names import check_key
 from headway.domain.dag.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, MapInput, TaskSpec
+from headway.domain.dag.task_groups import problems_of_groups
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
 
@@ -29,6 +30,11 @@ def check_valid(dag: DagSpec) -> None:
         for problem in _problems(task, seen):
             raise DagError(f"Task {task.task_id!r} of DAG {dag.dag_id} {problem}.")
         seen.add(check_key("task", task.task_id))
+    for problem in problems_of_groups(dag.groups, seen):
+        raise DagError(f"A task group of DAG {dag.dag_id} {problem}.")
+    edges = {(above, task.task_id) for task in dag.tasks for above in task.upstream}
+    if not edges.issuperset((each.upstream, each.downstream) for each in dag.labels):
+        raise DagError(f"DAG {dag.dag_id} has a label on an edge that is not there.")
 
 
 def _check_limits(dag: DagSpec) -> None:

@@ -13,6 +13,7 @@ from headway.sdk.authoring.task_options import RENAMED, STORED
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
+    from headway.sdk.authoring.groups.task_group import TaskGroup
     from headway.sdk.authoring.operator import BaseOperator
 
 _DURATIONS: Final = frozenset({"retry_delay", "max_retry_delay", "execution_timeout"})
@@ -81,6 +82,7 @@ class TaskAttributes:
 
     task_id: str
     dag: "DAG | None"
+    task_group: "TaskGroup | None"
     spec: TaskSpec
     upstream_task_ids: set[str]
     downstream_task_ids: set[str]
@@ -105,6 +107,7 @@ class TaskAttributes:
     queue = OptionAttribute()
     trigger_rule = OptionAttribute()
     depends_on_past = OptionAttribute()
+    task_display_name = OptionAttribute()
     doc_md = OptionAttribute()
     owner = OptionAttribute()
     on_execute_callback = CallbackAttribute()
@@ -124,6 +127,17 @@ class TaskAttributes:
         if self.dag is None:
             raise AttributeError(f"The task {self.task_id!r} is in no DAG.")
         return self.dag.dag_id
+
+    @property
+    def node_id(self) -> str:
+        """The id of the task."""
+        return self.task_id
+
+    @property
+    def label(self) -> str:
+        """What the task is called within its group."""
+        prefix = self.task_group.child_id("") if self.task_group else ""
+        return self.task_id.removeprefix(prefix)
 
     @property
     def task_type(self) -> str:

@@ -1,4 +1,4 @@
-"""Which DAG, and which part of it, is being built, and which DAG file is being loaded."""
+"""Which DAG, group and block are being built, and which DAG file is being loaded."""
 
 import inspect
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
     from headway.sdk.authoring.dependencies import SetupScope
+    from headway.sdk.authoring.groups.task_group import TaskGroup
     from headway.sdk.authoring.operator import BaseOperator
     from headway.sdk.bundle.bundle_code import BundleCode
 
@@ -50,25 +51,33 @@ class DagFile:
         return found if found.exists() else None
 
 
-_open_dags: ContextVar["tuple[DAG, ...]"] = ContextVar("open_dags", default=())
 _open_scopes: ContextVar["tuple[SetupScope, ...]"] = ContextVar("open_scopes", default=())
+_open: ContextVar["tuple[TaskGroup, ...]"] = ContextVar("open_groups", default=())
 _file: ContextVar[DagFile | None] = ContextVar("dag_file", default=None)
 
 
 def current_dag() -> "DAG | None":
     """Return the DAG whose `with` block this is; the innermost one."""
-    dags = _open_dags.get()
-    return dags[-1] if dags else None
+    groups = _open.get()
+    return groups[-1].dag if groups else None
 
 
-def enter(dag: "DAG") -> None:
-    """Let the tasks that are made from now on belong to `dag`."""
-    _open_dags.set((*_open_dags.get(), dag))
+def innermost(dag: "DAG | None") -> "TaskGroup | None":
+    """Return the innermost open group of a DAG, which may be that of all in it; or of any DAG."""
+    for group in reversed(_open.get()):
+        if dag is None or group.dag is dag:
+            return group
+    return None if dag is None else dag.task_group
+
+
+def enter(group: "TaskGroup") -> None:
+    """Let the tasks that are made from now on belong to `group`, and to its DAG."""
+    _open.set((*_open.get(), group))
 
 
 def leave() -> None:
-    """Go back to the DAG, if any, around the current one."""
-    _open_dags.set(_open_dags.get()[:-1])
+    """Go back to the group, if any, that was open before."""
+    _open.set(_open.get()[:-1])
 
 
 def enter_scope(scope: "SetupScope") -> None:

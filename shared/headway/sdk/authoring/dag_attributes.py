@@ -75,6 +75,7 @@ class DagAttributes:
     dagrun_timeout = DagOption()
     tags = DagOption()
     description = DagOption()
+    dag_display_name = DagOption()
     doc_md = DagOption()
     is_paused_upon_creation = DagOption()
     dynamic = DagOption()

@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, NoReturn, ParamSpec, Unpack, overload
 
 from headway.domain.dag.names import check_key
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks, current
 from headway.sdk.authoring.dag_attributes import DagAttributes
 from headway.sdk.authoring.dag_time import DagTime
+from headway.sdk.authoring.groups.task_group import RootGroup, TaskGroup
 from headway.sdk.authoring.options import (
     DAG_OPTIONS,
     DATES,
@@ -18,6 +19,7 @@ from headway.sdk.authoring.options import (
     specify,
     within,
 )
+from headway.sdk.authoring.task_options import REFUSED as TASK_REFUSED
 from headway.sdk.authoring.task_options import TASK_OPTIONS
 from headway.sdk.values import checks
 
@@ -48,6 +50,9 @@ class DAG(DagTime, DagAttributes):
         self.calls_on = callbacks.of_runs(options)
         self.params = dict(self.spec.params)
         self.task_dict: dict[str, BaseOperator] = {}
+        self.task_group_dict: dict[str, TaskGroup] = {}
+        self.task_group = RootGroup(self)
+        self.edge_labels: dict[tuple[str, str], str] = {}
         self.partials: list[OperatorPartial] = []
         self.file = current.report(self)
 
@@ -64,25 +69,44 @@ class DAG(DagTime, DagAttributes):
         return self.task_dict[task_id]
 
     def add_task(self, task: "BaseOperator") -> None:
-        """Take a task into the DAG; its id must be new."""
+        """Take a task into the DAG, and into its group there; its id must be new."""
+        if task.task_id in self.task_group_dict:
+            self._refuse_both(task.task_id)
         if self.task_dict.setdefault(task.task_id, task) is not task:
             raise DagError(
                 f"DAG {self.dag_id!r} has two tasks with the id {task.task_id!r}; rename one."
             )
         task.dag = self
+        task.task_group = task.task_group or self.task_group
+        task.task_group.children[task.task_id] = task
         current.tell_scopes(task)
 
     def check_default_args(self, accepted: Collection[str]) -> None:
         """Refuse default_args that no task takes; `accepted` are the names that one takes."""
-        checks.known(self.default_args, accepted, f"DAG {self.dag_id!r}: default_args")
+        where = f"DAG {self.dag_id!r}: default_args"
+        checks.known(self.default_args, accepted, where, TASK_REFUSED)
 
-    def free_task_id(self, task_id: str) -> str:
-        """Return `task_id`, or `task_id__1`, `task_id__2`, … when that one is taken."""
-        free, number = task_id, 0
-        while free in self.task_dict:
-            number += 1
-            free = f"{task_id}__{number}"
-        return free
+    def add_group(self, group: TaskGroup) -> None:
+        """Take a group into the DAG, and into the group around it; its id must be new."""
+        assert group.group_id is not None
+        assert group.parent_group is not None
+        if group.group_id in self.task_dict:
+            self._refuse_both(group.group_id)
+        if self.task_group_dict.setdefault(group.group_id, group) is not group:
+            raise DagError(
+                f"DAG {self.dag_id!r} has two task groups with the id {group.group_id!r}; rename "
+                "one, or pass add_suffix_on_collision=True."
+            )
+        group.parent_group.children[group.group_id] = group
+
+    def has_id(self, name: str) -> bool:
+        """Tell whether a task or a group of the DAG has that id."""
+        return name in self.task_dict or name in self.task_group_dict
+
+    def _refuse_both(self, name: str) -> NoReturn:
+        raise DagError(
+            f"DAG {self.dag_id!r} has a task and a task group with the id {name!r}; rename one."
+        )
 
     def descendants(self, task_id: str) -> set[str]:
         """Return the ids of all tasks that wait for this one, directly or not."""
@@ -95,7 +119,7 @@ class DAG(DagTime, DagAttributes):
         return found
 
     def __enter__(self) -> "DAG":
-        current.enter(self)
+        current.enter(self.task_group)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -9,8 +9,8 @@ from headway.domain.arguments import RETURN_VALUE
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
 from headway.sdk.authoring.blueprint import Blueprint, OperatorBlueprint
-from headway.sdk.authoring.current import current_dag
 from headway.sdk.authoring.expansion import Expansion, Items, product, rows
+from headway.sdk.authoring.groups.task_group import TaskGroup, group_for
 from headway.sdk.authoring.operator import BaseOperator, accepted_names, defaults, place
 from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS, TaskOptions
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
@@ -67,10 +67,12 @@ class MappedOperator(BaseOperator):
         items = self.expansion.items(runtime, map_index)
         self.blueprint.check(items.arguments, where)
         self.blueprint.check_complete(items.arguments, where)
-        arguments = {**self.blueprint.filled(items.arguments), "task_id": self.task_id}
+        given = self.blueprint.filled(items.arguments)
+        given.pop("task_group", None)  # it would add to the id, which is the task's
+        arguments = {**given, "task_id": self.task_id}
         with self.dag or nullcontext():
             operator = self.blueprint.operator.make_apart(arguments, lambda: where)
-        operator.dag, operator.spec = self.dag, self.spec
+        operator.dag, operator.task_group, operator.spec = self.dag, self.task_group, self.spec
         operator.conditions = self.conditions
         operator.upstream_task_ids = self.upstream_task_ids
         operator.downstream_task_ids = self.downstream_task_ids
@@ -87,10 +89,12 @@ class OperatorPartial:
     operator: type[BaseOperator]
     arguments: dict[str, Any]
     where: str = field(init=False)
+    group: TaskGroup | None = field(init=False)
     expanded: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        dag = self.arguments.get("dag") or current_dag()
+        self.group = group_for(self.arguments)
+        dag = self.group.dag if self.group else None
         self.where = place(dag, self.arguments.get("task_id"))
         name = f"{self.operator.__name__}.partial()"
         checks.known(
@@ -100,7 +104,7 @@ class OperatorPartial:
             raise DagError(f"{self.where}: {name} needs a task_id; pass task_id=….")
         if dag is not None:
             dag.partials.append(self)
-        self._defaults = defaults(self.operator, dag)
+        self._defaults = defaults(self.operator, self.group)
 
     def expand(self, **arguments: Any) -> MappedOperator:
         """Make a task with one instance for each combination of items of these arguments."""
@@ -116,7 +120,7 @@ class OperatorPartial:
 
     def _task(self, expansion: Expansion) -> MappedOperator:
         self.expanded = True
-        return mapped_task(self.arguments["task_id"], self._blueprint(), expansion)
+        return mapped_task(self.arguments["task_id"], self.group, self._blueprint(), expansion)
 
 
 def expand(blueprint: Blueprint, values: dict[str, object], where: str) -> Expansion:
@@ -137,9 +141,12 @@ def expand_kwargs(blueprint: Blueprint, kwargs: object, where: str) -> Expansion
     return found
 
 
-def mapped_task(task_id: str, blueprint: Blueprint, expansion: Expansion) -> MappedOperator:
-    """Make the task, in the current DAG or that of its options."""
+def mapped_task(
+    task_id: str, group: TaskGroup | None, blueprint: Blueprint, expansion: Expansion
+) -> MappedOperator:
+    """Make the task, in that group, or in the DAG of its options."""
     options = {name: value for name, value in blueprint.arguments.items() if name in TASK_OPTIONS}
+    options["task_group"] = group
     made = MappedOperator(task_id=task_id, blueprint=blueprint, expansion=expansion, **options)
     assert isinstance(made, MappedOperator)
     return made

@@ -13,7 +13,14 @@ from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.attributes import TaskAttributes
 from headway.sdk.authoring.current import current_dag
-from headway.sdk.authoring.dependencies import Dependent, Tasks, connect, cross_downstream
+from headway.sdk.authoring.dependencies import (
+    Dependent,
+    TaskDependent,
+    Tasks,
+    connect,
+    cross_downstream,
+)
+from headway.sdk.authoring.groups.task_group import TaskGroup, group_for
 from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS, TaskOptions, stored
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
 from headway.sdk.running.task_runtime import DEFAULT_SPARK
@@ -31,13 +38,14 @@ class OperatorType(type):
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
         """Make a task; keyword arguments only, as for Airflow."""
-        dag = given.get("dag") or current_dag()
+        group = _group(given, given.get("task_id"))
+        dag = group.dag if group else None
         if args or not given.keys() <= accepted_names(cls):
             where = f"{place(dag, given.get('task_id'))}: {cls.__name__}"
             if args:
                 raise DagError(f"{where} takes keyword arguments only: task_id=…")
             checks.known(given, accepted_names(cls), where, REFUSED)
-        arguments = {**defaults(cls, dag), **given}
+        arguments = {**defaults(cls, group), **given}
         operator = cls.make_apart(arguments, lambda: place(dag, given.get("task_id")))
         _join(operator, dag)
         return operator
@@ -59,7 +67,7 @@ class OperatorType(type):
         return operator
 
 
-class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
+class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     """One task.  Override `execute`; name in `template_fields` the attributes to render.
 
     The arguments that every task takes are in TaskOptions.  What `execute` returns
@@ -87,9 +95,11 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
     """What is called right before `pre_execute`, and may skip the task."""
 
     arguments: Mapping[str, object]
+    task_group: TaskGroup | None
 
     def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
-        self.dag: DAG | None = options.get("dag") or current_dag()
+        group = self.task_group = _group(options, task_id)
+        self.dag: DAG | None = group.dag if group else None
         self.task_id: str = task_id
         if not options.keys() <= TASK_OPTIONS:
             checks.known(options, TASK_OPTIONS, self.where, REFUSED)
@@ -97,6 +107,8 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
         self.downstream_task_ids: set[str] = set()
         try:
             check_key("task", task_id)
+            if group is not None and group.group_id is not None:
+                self.task_id = check_key("task", group.child_id(task_id))
             self.do_xcom_push = checks.flag(options.get("do_xcom_push", True), "do_xcom_push")
             self.multiple_outputs = checks.flag(
                 options.get("multiple_outputs", False), "multiple_outputs"
@@ -106,7 +118,7 @@ class BaseOperator(TaskAttributes, Dependent, metaclass=OperatorType):
                 options.get(callbacks.ON_EXECUTE), callbacks.ON_EXECUTE
             )
             self.spec = TaskSpec(
-                task_id=task_id,
+                task_id=self.task_id,
                 operator=type(self).__dict__.get("operator_name") or type(self).__qualname__,
                 needs_spark=self.needs_spark,
                 callbacks=callbacks.events(self.calls_on),
@@ -244,12 +256,21 @@ def _names_of(constructor: Callable[..., object]) -> tuple[frozenset[str], bool]
     )
 
 
-def defaults(operator: type, dag: "DAG | None") -> dict[str, object]:
-    """Return those of the DAG's default_args that an operator class takes."""
-    if dag is None or not dag.default_args:
+def defaults(operator: type, group: TaskGroup | None) -> dict[str, object]:
+    """Return those default_args of a group, and of its DAG, that an operator class takes."""
+    if group is None or not (group.default_args or group.dag.default_args):
         return {}
     names = accepted_names(operator)
-    return {name: value for name, value in dag.default_args.items() if name in names}
+    given = {**group.dag.default_args, **group.default_args}
+    return {name: value for name, value in given.items() if name in names}
+
+
+def _group(options: Mapping[str, Any], task_id: object) -> TaskGroup | None:
+    try:
+        return group_for(options)
+    except DagError as error:
+        where = place(options.get("dag") or current_dag(), task_id)
+        raise DagError(f"{where}: {error}") from None
 
 
 def _join(operator: BaseOperator, dag: "DAG | None") -> None:

@@ -46,6 +46,7 @@ class DagOptions(TemplateOptions, total=False):
     params: Mapping[str, JsonValue] | None
     tags: Iterable[str]
     description: str | None
+    dag_display_name: str | None
     doc_md: str | None
     is_paused_upon_creation: bool | None
     dynamic: bool
@@ -117,6 +118,7 @@ _STORED: Final[Mapping[str, checks.Check]] = {
     "params": _params,
     "tags": checks.texts,
     "description": checks.optional(checks.text),
+    "dag_display_name": checks.optional(checks.text),
     "doc_md": checks.optional(checks.text),
     "is_paused_upon_creation": checks.optional(checks.flag),
     "dynamic": checks.flag,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.callbacks import Callback
     from headway.sdk.authoring.deadlines import DeadlineAlert
     from headway.sdk.authoring.definition import DAG
+    from headway.sdk.authoring.groups.task_group import TaskGroup
     from headway.sdk.authoring.notifiers import Notifier
 
     Functions = Callback | Sequence[Callback] | None
@@ -30,6 +31,8 @@ class TaskOptions(TypedDict, total=False):
     """What any operator and any task decorator takes besides its own arguments."""
 
     dag: "DAG | None"
+    task_group: "TaskGroup | None"
+    task_display_name: str | None
     retries: int
     retry_delay: timedelta | float
     retry_exponential_backoff: bool
@@ -85,6 +88,7 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "queue": checks.key("queue"),
     "trigger_rule": checks.choice(TriggerRule),
     "depends_on_past": checks.flag,
+    "task_display_name": checks.optional(checks.text),
     "doc_md": checks.optional(checks.text),
     "owner": checks.optional(checks.text),
 }
@@ -98,6 +102,9 @@ REFUSED: Final[Mapping[str, str]] = {
     "wait_for_downstream": (
         "there is no wait_for_downstream; set depends_on_past=True on the tasks that have to wait, "
         "or max_active_runs=1 on the DAG."
+    ),
+    "map_index_template": (
+        "there is no map_index_template; instances are named by their map_index alone."
     ),
     "run_as_user": (
         "there is no run_as_user; give the task a queue whose workers run as that user."

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from headway.domain.arguments import MAPPINGS, PLAIN, RETURN_VALUE, XComReference
 from headway.domain.errors import DagError
-from headway.sdk.authoring.dependencies import Dependent
+from headway.sdk.authoring.dependencies import Dependent, TaskDependent
 
 if TYPE_CHECKING:
     from typing import Any as AnyValue  # an output may be passed as whatever a function takes
@@ -17,7 +17,7 @@ else:
 _COLLECTIONS: Final = (list, tuple, set, frozenset)
 
 
-class XComArg(Dependent, AnyValue):  # type: ignore[misc]
+class XComArg(TaskDependent, AnyValue):  # type: ignore[misc]
     """The value that `operator` will leave under `key`: the result of a TaskFlow call."""
 
     def __init__(self, operator: "BaseOperator", key: str = RETURN_VALUE) -> None:

@@ -1,6 +1,6 @@
 """Turn a DAG into its specification: pure data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from os.path import normpath
@@ -8,14 +8,18 @@ from pathlib import Path
 
 from headway.domain.arguments import JsonValue, encode_argument
 from headway.domain.dag.spec import DagSpec, TaskSpec
+from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.errors import DagError
 from headway.sdk.authoring.definition import DAG
+from headway.sdk.authoring.groups.task_group import TaskGroup
 from headway.sdk.authoring.mapped import MappedOperator, check_mapping
 from headway.sdk.authoring.operator import BaseOperator, accepted_names
+from headway.sdk.authoring.task_options import REFUSED
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
 from headway.sdk.context import template_files
 from headway.sdk.harness import version_templates
 from headway.sdk.running.tracebacks import shown_names
+from headway.sdk.values import checks
 
 
 def to_spec(dag: DAG, relative_path: str) -> DagSpec:
@@ -28,6 +32,11 @@ def to_spec(dag: DAG, relative_path: str) -> DagSpec:
         relative_path=relative_path,
         tasks=tuple(_task_spec(task) for task in _in_order(dag)),
         files=_bundle_files(dag),
+        groups=tuple(_group_spec(group) for group in dag.task_group_dict.values()),
+        labels=tuple(
+            EdgeLabel(upstream=upstream, downstream=downstream, label=label)
+            for (upstream, downstream), label in sorted(dag.edge_labels.items())
+        ),
     )
     return spec.notifying(spec.notifiers) if spec.notifiers else spec
 
@@ -47,6 +56,20 @@ def _task_spec(task: BaseOperator) -> TaskSpec:
         operator=_operator_name(_class_of(task)),
         arguments=_arguments(task),
         upstream=tuple(sorted(task.upstream_task_ids)),
+    )
+
+
+def _group_spec(group: TaskGroup) -> GroupSpec:
+    assert group.group_id is not None
+    assert group.parent_group is not None
+    return GroupSpec(
+        group_id=group.group_id,
+        parent=group.parent_group.group_id,
+        tasks=tuple(
+            name for name, child in group.children.items() if not isinstance(child, TaskGroup)
+        ),
+        tooltip=group.tooltip or None,
+        display_name=group.group_display_name or None,
     )
 
 
@@ -115,5 +138,12 @@ def _bundle_files(dag: DAG) -> tuple[str, ...]:
 
 def _check_default_args(dag: DAG) -> None:
     if dag.default_args and dag.tasks:
-        accepted = set().union(*(accepted_names(_class_of(task)) for task in dag.tasks))
-        dag.check_default_args(accepted)
+        dag.check_default_args(_accepted(dag.tasks))
+    for name, group in dag.task_group_dict.items():
+        where = f"DAG {dag.dag_id!r}, task group {name!r}: default_args"
+        if group.own_default_args and (tasks := list(group)):
+            checks.known(group.own_default_args, _accepted(tasks), where, REFUSED)
+
+
+def _accepted(tasks: Sequence[BaseOperator]) -> set[str]:
+    return set().union(*(accepted_names(_class_of(task)) for task in tasks))

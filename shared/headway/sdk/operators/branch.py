@@ -42,18 +42,29 @@ class SkipMixin:
         ti: "TaskInstance",  # noqa: ARG002
         branch_task_ids: str | Iterable[str] | None,
     ) -> None:
-        """Skip the direct downstream tasks that are not named, nor lie below a named one."""
+        """Skip the direct downstream tasks that are not named, nor lie below a named one.
+
+        The id of a group stands for the tasks at its beginning.
+        """
         kept: set[str] = set()
-        for chosen in _names(branch_task_ids):
+        assert self.dag is not None
+        for chosen in self._tasks_of(branch_task_ids):
             if chosen not in self.downstream_task_ids:
                 known = ", ".join(sorted(self.downstream_task_ids)) or "none"
                 raise AirflowException(
                     f"The branch {self.task_id!r} chose {chosen!r}, which is no direct downstream "
                     f"task of it; these are: {known}."
                 )
-            assert self.dag is not None
             kept |= {str(chosen), *self.dag.descendants(str(chosen))}
         self.skipped_task_ids |= self.downstream_task_ids - kept
+
+    def _tasks_of(self, chosen: object) -> Iterator[object]:
+        groups = self.dag.task_group_dict if self.dag else {}
+        for name in _names(chosen):
+            if isinstance(name, str) and name in groups:
+                yield from (task.task_id for task in groups[name].roots)
+            else:
+                yield name
 
 
 class BaseBranchOperator(BaseOperator, SkipMixin):

@@ -22,6 +22,8 @@ from headway.domain.errors import DagError
 from headway.sdk.authoring.blueprint import FunctionBlueprint
 from headway.sdk.authoring.current import current_dag
 from headway.sdk.authoring.definition import DAG
+from headway.sdk.authoring.groups.group_decorator import GroupFactory
+from headway.sdk.authoring.groups.task_group import TaskGroup, group_for
 from headway.sdk.authoring.mapped import expand, expand_kwargs, mapped_task
 from headway.sdk.authoring.operator import BaseOperator, defaults, place
 from headway.sdk.authoring.python_operator import PythonOperator, check_call
@@ -84,12 +86,12 @@ class TaskFactory(Generic[P, R]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> XComArg:
         """Make a task; a second one of the same name is called `name__1`."""
-        dag, task_id = self._dag_and_id()
-        options = self._options()
+        group, task_id = self._group_and_id()
+        options = {**self._options(), "task_group": group}
         if twice := kwargs.keys() & self.fixed.keys():
-            self._blueprint(dag).check(twice, self._where(dag))
+            self._blueprint(group).check(twice, self._where(group.dag))
         kwargs = {**self.fixed, **kwargs}
-        check_call(self.function, args, kwargs, lambda: self._where(dag))
+        check_call(self.function, args, kwargs, lambda: self._where(group.dag))
         task = self.operator(
             task_id=task_id,
             python_callable=self.function,
@@ -107,17 +109,17 @@ class TaskFactory(Generic[P, R]):
 
     def expand(self, **kwargs: Any) -> XComArg:
         """Make a task with one instance for each combination of items of these arguments."""
-        dag, task_id = self._dag_and_id()
-        blueprint = self._blueprint(dag)
-        expansion = expand(blueprint, kwargs, self._where(dag))
-        return self._marked(mapped_task(task_id, blueprint, expansion))
+        group, task_id = self._group_and_id()
+        blueprint = self._blueprint(group)
+        expansion = expand(blueprint, kwargs, self._where(group.dag))
+        return self._marked(mapped_task(task_id, group, blueprint, expansion))
 
     def expand_kwargs(self, kwargs: Any) -> XComArg:
         """Make a task with one instance for each dictionary of arguments in a list."""
-        dag, task_id = self._dag_and_id()
-        blueprint = self._blueprint(dag)
-        expansion = expand_kwargs(blueprint, kwargs, self._where(dag))
-        return self._marked(mapped_task(task_id, blueprint, expansion))
+        group, task_id = self._group_and_id()
+        blueprint = self._blueprint(group)
+        expansion = expand_kwargs(blueprint, kwargs, self._where(group.dag))
+        return self._marked(mapped_task(task_id, group, blueprint, expansion))
 
     def override(self, **options: "Unpack[AnyTaskOptions]") -> "TaskFactory[P, R]":
         """Return the same decorated function with other options."""
@@ -135,16 +137,16 @@ class TaskFactory(Generic[P, R]):
     def _where(self, dag: DAG | None) -> str:
         return place(dag, self._name())
 
-    def _dag_and_id(self) -> tuple[DAG, str]:
-        """Return the DAG of a task to make, and its id there."""
+    def _group_and_id(self) -> tuple[TaskGroup, str]:
+        """Return the group of a task to make, and what it is called there."""
         name = self._name()
-        dag = self.options.get("dag") or current_dag()
-        if dag is None:
+        group = group_for(self.options)
+        if group is None:
             raise DagError(f"Task {name!r} is called outside of a DAG; use `with DAG(...)`.")
-        return dag, dag.free_task_id(name)
+        return group, group.free_id(name)
 
-    def _blueprint(self, dag: DAG | None) -> FunctionBlueprint:
-        given = defaults(self.operator, dag)
+    def _blueprint(self, group: TaskGroup | None) -> FunctionBlueprint:
+        given = defaults(self.operator, group)
         return FunctionBlueprint(self.operator, given, self._options(), self.function, self.fixed)
 
     def _marked(self, task: BaseOperator) -> XComArg:
@@ -270,6 +272,10 @@ def _conditional(name: str, condition: Check) -> Callable[[Any], TaskFactory[...
 def _factory(function: Any) -> TaskFactory[..., Any]:
     if isinstance(function, TaskFactory):
         return function
+    if isinstance(function, GroupFactory):
+        raise DagError(
+            f"The task group {function.group_id!r} can be no setup or teardown; decorate its tasks."
+        )
     return TaskFactory(function, PythonOperator)
 
 

@@ -53,6 +53,16 @@ def test_dags_are_listed_with_what_their_versions_say(airflow_client: ApiClient)
     assert DAGApi(airflow_client).get_dags() == page
 
 
+def test_a_dag_is_called_what_people_call_it(airflow_client: ApiClient, engine: Engine) -> None:
+    seed.store(engine, replace(seed.dag(), dag_display_name="Our flights", tags=("core",)))
+    seed.store(engine, seed.dag(dag_id="plain"))
+
+    named, plain = DAGApi(airflow_client).get_dags().dags
+
+    assert (named.dag_display_name, plain.dag_display_name) == ("Our flights", "plain")
+    assert named.tags[0].dag_display_name == "Our flights"
+
+
 @pytest.mark.usefixtures("dags")
 def test_dags_are_paged_by_offset_and_ordered(airflow_client: ApiClient) -> None:
     api = DAGApi(airflow_client)

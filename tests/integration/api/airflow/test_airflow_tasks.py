@@ -90,6 +90,26 @@ def test_task_instances_are_listed(airflow_client: ApiClient) -> None:
     assert api.get_task_instances("etl", "~").total_entries == 2
 
 
+def test_tasks_are_called_what_people_call_them(airflow_client: ApiClient, engine: Engine) -> None:
+    named = replace(seed.task("a"), task_display_name="Zoo keeping")
+    seed.start_run(engine, seed.dag(named, seed.task("b")))
+    instances = TaskInstanceApi(airflow_client)
+
+    def found(**asked: object) -> list[str]:
+        listed = instances.get_task_instances("etl", "~", **asked)  # type: ignore[arg-type]
+        return [it.task_display_name for it in listed.task_instances]
+
+    shown = TaskApi(airflow_client).get_tasks("etl").tasks
+
+    assert [it.task_display_name for it in shown] == ["Zoo keeping", "b"]
+    assert found() == ["Zoo keeping", "b"]
+    assert found(order_by=["task_display_name", "state"]) == ["Zoo keeping", "b"]
+    assert found(order_by=["-task_display_name", "state"]) == ["b", "Zoo keeping"]
+    assert found(task_display_name_pattern="zoo") == ["Zoo keeping"]
+    assert found(task_display_name_pattern="a") == []
+    assert found(task_display_name_prefix_pattern="b") == ["b"]
+
+
 @pytest.mark.usefixtures("run")
 def test_task_instances_are_filtered(airflow_client: ApiClient) -> None:
     api = TaskInstanceApi(airflow_client)

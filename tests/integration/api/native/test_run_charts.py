@@ -90,7 +90,7 @@ def test_the_graph_of_a_run_is_that_of_its_version(api: Api, admin: TestClient) 
         "a": {"scheduled": 1},
         "b": {"none": 1},
     }
-    assert shown["edges"] == [{"upstream": "a", "downstream": "b"}]
+    assert shown["edges"] == [{"upstream": "a", "downstream": "b", "label": None}]
     assert [it["layer"] for it in shown["nodes"]] == [0, 1]
 
 

@@ -1,5 +1,6 @@
 """What a DAG was: its versions, their graphs, differences and files."""
 
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -7,6 +8,7 @@ from starlette.testclient import TestClient
 from tests.integration.api.conftest import Api
 from tests.integration.api.native.conftest import V1, Clients, move
 
+from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.testing.data import seed
 
 ETL = f"{V1}/dags/etl/versions"
@@ -63,6 +65,28 @@ def test_a_graph_has_layers_and_edges(api: Api, admin: TestClient) -> None:
     }
     assert not graph.headers["etag"].startswith("W/")
     assert again.status_code == 304
+
+
+def test_a_graph_has_groups_labels_and_names(api: Api, admin: TestClient) -> None:
+    tasks = [seed.task("g.a"), replace(seed.task("b", "g.a"), task_display_name="Last")]
+    outer = GroupSpec(group_id="g", tasks=("g.a",), tooltip="why", display_name="First")
+    label = EdgeLabel(upstream="g.a", downstream="b", label="then")
+    spec = replace(
+        seed.dag(*tasks), groups=(outer, GroupSpec(group_id="g.h", parent="g")), labels=(label,)
+    )
+    seed.store(api.engine, spec)
+
+    graph = admin.get(f"{ETL}/1/graph").json()
+
+    assert {it["task_id"]: (it["display_name"], it["group"]) for it in graph["nodes"]} == {
+        "g.a": ("g.a", "g"),
+        "b": ("Last", None),
+    }
+    assert graph["edges"] == [{"upstream": "g.a", "downstream": "b", "label": "then"}]
+    assert graph["groups"] == [
+        {"group_id": "g", "display_name": "First", "parent": None, "tooltip": "why"},
+        {"group_id": "g.h", "display_name": "g.h", "parent": "g", "tooltip": None},
+    ]
 
 
 def test_a_difference_has_structure_and_files(two_versions: Api, admin: TestClient) -> None:

@@ -35,7 +35,7 @@ from headway.testing.data import bulk_history, forced, seed
 
 Read = Callable[[Connection, Asked], ListPage[Any]]
 RUNS = 7
-NAMED = TaskFilter(task_id_like="%")
+NAMED = TaskFilter(name_like="%")
 OF_IDLE = text("""
     SELECT run_id FROM dag_run WHERE dag_id = 'idle01' AND run_type = 'scheduled' LIMIT 1
 """)
@@ -191,7 +191,7 @@ def test_rows_that_are_inserted_between_pages_move_no_other_row(filled: Engine) 
 
 def test_filters_find_what_they_say_and_totals_agree(filled: Engine) -> None:
     failed = RunFilter(states=[RunState.FAILED], dag_id="idle00")
-    ran = TaskFilter(states=[TaskState.SUCCESS], task_id_like="%")
+    ran = TaskFilter(states=[TaskState.SUCCESS], name_like="%")
     with filled.connect() as conn:
         runs = run_pages.page(conn, Asked(None), failed).rows
         count = run_pages.total(conn, None, failed)

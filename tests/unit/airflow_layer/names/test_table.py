@@ -12,15 +12,10 @@ from headway.sdk.authoring.current import DagFile, collect
 
 NAMES = [(module, name) for module, names in MODULES.items() for name in names]
 AWAITED = {
-    "EdgeModifier",
-    "Label",
     "ObjectStoragePath",
     "Param",
     "ParamsDict",
-    "TaskGroup",
     "TriggerDagRunOperator",
-    "chain_linear",
-    "task_group",
 }
 """What the SDK may not have yet: the layer has it as soon as the SDK has."""
 

@@ -6,6 +6,7 @@ from math import inf, nan
 import pytest
 
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.validation import check_valid
 from headway.domain.errors import DagError
@@ -33,7 +34,25 @@ def dag(*tasks: TaskSpec) -> DagSpec:
     )
 
 
+def grouped(*groups: GroupSpec) -> DagSpec:
+    return replace(dag(task("a"), task("b", "a")), groups=groups)
+
+
+def label(upstream: str, downstream: str) -> EdgeLabel:
+    return EdgeLabel(upstream=upstream, downstream=downstream, label="x")
+
+
+def group(group_id: str, *tasks: str, parent: str | None = None) -> GroupSpec:
+    return GroupSpec(group_id=group_id, parent=parent, tasks=tasks)
+
+
+DEEP = [group(f"g{nth}", parent=f"g{nth - 1}" if nth > 1 else None) for nth in range(1, 65)]
+
+
 def test_what_an_author_may_write_is_valid() -> None:
+    check_valid(grouped(*DEEP))
+    check_valid(grouped(group("g", "a"), group("h", "b", parent="g"), group("i")))
+    check_valid(replace(grouped(), labels=(label("a", "b"),)))
     check_valid(dag())
     check_valid(dag(task("a"), task("b", "a"), task("c", "a", "b")))
     check_valid(dag(task("a"), mapped(over(task_id="a"), over("y", 0), over("z", 100_000))))
@@ -50,6 +69,16 @@ def test_what_an_author_may_write_is_valid() -> None:
         (dag(task("a", "nowhere")), "do not come before it"),
         (dag(task("a"), task("b", "a", "a")), "depends on a task twice"),
         (dag(task("a/b")), "may hold only letters"),
+        (grouped(group("a/b")), "may hold only letters"),
+        (grouped(group("g"), group("g")), "has the id 'g' of another, or of a task"),
+        (grouped(group("a")), "has the id 'a' of another, or of a task"),
+        (grouped(group("g", parent="h"), group("h")), "'h', which does not come before it"),
+        (grouped(*DEEP, group("g65", parent="g64")), "is in 64 others or more"),
+        (grouped(group("g", "c")), "has a task that the DAG has not"),
+        (grouped(group("g", "a", "a")), "or that is in two groups"),
+        (grouped(group("g", "a"), group("h", "a")), "or that is in two groups"),
+        (replace(grouped(), labels=(label("b", "a"),)), "a label on an edge that is not there"),
+        (replace(grouped(), labels=(label("a", "c"),)), "a label on an edge that is not there"),
         (replace(dag(), dag_id=".."), "may hold only letters"),
         (replace(dag(), max_active_runs=0), "could never run"),
         (replace(dag(), max_active_tasks=0), "could never run"),

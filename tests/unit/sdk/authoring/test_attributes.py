@@ -37,6 +37,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "queue": ("other", "other"),
     "trigger_rule": ("all_done", TriggerRule.ALL_DONE),
     "depends_on_past": (True, True),
+    "task_display_name": ("Land the files", "Land the files"),
     "doc_md": ("# Why", "# Why"),
     "owner": ("ann", "ann"),
 }
@@ -110,6 +111,7 @@ def test_a_task_knows_its_place() -> None:
     [
         ("catchup", True),
         ("description", "why"),
+        ("dag_display_name", "Flights"),
         ("doc_md", "# Why"),
         ("max_active_runs", 2),
         ("max_active_tasks", 2),

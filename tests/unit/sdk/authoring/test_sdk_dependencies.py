@@ -109,7 +109,7 @@ def test_a_task_without_dag_joins_the_other_one(dag: DAG) -> None:
     (a,) = empty("a")
     current.leave()
     loose = EmptyOperator(task_id="loose")
-    current.enter(dag)
+    current.enter(dag.task_group)
 
     a >> loose
 

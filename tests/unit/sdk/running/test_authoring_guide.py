@@ -84,8 +84,27 @@ def test_the_example_of_another_python_is_read(tmp_path: Path) -> None:
     assert [task.operator for task in spec.tasks] == ["python_virtualenv"]
 
 
+def test_the_example_of_groups_is_read(tmp_path: Path) -> None:
+    spec = to_spec(example_of("Groups", tmp_path), "example.py")
+
+    assert {task.task_id: task.upstream for task in spec.tasks} == {
+        "carrier.land": (),
+        "carrier.count": ("carrier.land",),
+        "carrier__1.land": (),
+        "carrier__1.count": ("carrier__1.land",),
+        "report.page": ("carrier.count", "carrier__1.count"),
+        "report.mail": ("report.page",),
+    }
+    assert [group.tooltip for group in spec.groups] == [
+        "What people read",
+        "All of one carrier.",
+        "All of one carrier.",
+    ]
+    assert spec.task("report.mail").retries == 3
+
+
 def test_the_example_of_sql_is_read(tmp_path: Path) -> None:
-    dag = example(2, tmp_path)
+    dag = example(3, tmp_path)
 
     assert [task.task_id for task in to_spec(dag, "example.py").tasks] == ["load", "worst"]
 
@@ -95,7 +114,7 @@ def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -
         tmp_path / "clients.txt",
         re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL),
     )
-    (tmp_path / "example.py").write_text(written[3].replace("/data/clients.txt", str(clients)))
+    (tmp_path / "example.py").write_text(written[4].replace("/data/clients.txt", str(clients)))
     found = []
     for content in ("a b", "a c d"):
         clients.write_text(content)
@@ -110,7 +129,7 @@ def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -
 def test_the_example_of_callbacks_has_functions_for_what_it_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    dag = example(4, tmp_path)
+    dag = example(5, tmp_path)
     spec = to_spec(dag, "example.py")
     run: dict[str, object] = {"run_id": "r", "reason": "task_failure"}
 

@@ -70,7 +70,7 @@ class DagQuery(DagNames, CursorQuery):
         shown = like(self.dag_display_name_pattern, self.dag_display_name_prefix_pattern)
         names = super().filter()
         if shown is not None and names.dag_id_like is not None:
-            raise RequestError("The displayed name of a DAG is its id; give a pattern of one.")
+            raise RequestError("DAGs are found by their ids alone; give a pattern of one.")
         states = [] if self.last_dag_run_state is None else [self.last_dag_run_state]
         return replace(
             names,

@@ -70,8 +70,10 @@ class ShownDag(BaseModel):
     def of(cls, it: ListedDagRow, summary: VersionSummary | None) -> Self:
         """Return the DAG; it has no summary before its first version."""
         schedule = summary.schedule if summary and summary.scheduled else None
+        name = (summary.display_name if summary else None) or it.dag.dag_id
         return cls(
             **_identity(it),
+            dag_display_name=name,
             timetable_summary=schedule,
             timetable_description=schedule,
             timetable_periodic=schedule is not None,
@@ -82,7 +84,10 @@ class ShownDag(BaseModel):
             last_parsed_time=it.parsed_at,
             last_parse_duration=it.parse_seconds,
             description=it.dag.description,
-            tags=[_tag(it.dag.dag_id, tag) for tag in it.dag.tags],
+            tags=[
+                ShownTag(name=tag, dag_id=it.dag.dag_id, dag_display_name=name)
+                for tag in it.dag.tags
+            ],
             max_active_tasks=it.dag.max_active_tasks,
             max_active_runs=it.dag.max_active_runs,
             has_import_errors=it.import_error,
@@ -138,14 +143,9 @@ def dag_of_token(token: str) -> str:
 def _identity(it: ListedDagRow) -> dict[str, Any]:
     return {
         "dag_id": it.dag.dag_id,
-        "dag_display_name": it.dag.dag_id,
         "bundle_name": it.dag.bundle,
         "bundle_version": it.commit,
         "relative_fileloc": it.dag.relative_path,
         "fileloc": it.dag.relative_path,
         "file_token": file_token(it.dag.dag_id),
     }
-
-
-def _tag(dag_id: str, name: str) -> ShownTag:
-    return ShownTag(name=name, dag_id=dag_id, dag_display_name=dag_id)

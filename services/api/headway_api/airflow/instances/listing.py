@@ -46,7 +46,7 @@ _KEYS: Final[SortKeys[ListedTask]] = {
     "try_number": lambda it: it.task.attempt,
     "logical_date": lambda it: it.logical_date,
     "run_after": lambda it: it.run_after,
-    "task_display_name": lambda it: it.task.task_id,
+    "task_display_name": lambda it: it.task_display_name or it.task.task_id,
     "operator": lambda it: it.operator,
     "pool": lambda it: it.task.pool,
     "queue": lambda it: it.task.queue,
@@ -113,7 +113,7 @@ class InstanceQuery(InstanceFilters, CursorQuery):
         return replace(
             super().filter(),
             task_id=self.task_id,
-            task_id_like=shown,
+            name_like=shown,
             dag_id_like=like(self.dag_id_pattern, self.dag_id_prefix_pattern),
             run_id_like=like(self.run_id_pattern, self.run_id_prefix_pattern),
         )

@@ -170,7 +170,7 @@ def _placed(it: ListedTask) -> dict[str, Any]:
     task = it.task
     return {
         "task_id": task.task_id,
-        "task_display_name": task.task_id,
+        "task_display_name": it.task_display_name or task.task_id,
         "dag_id": task.dag_id,
         "dag_display_name": task.dag_id,
         "dag_run_id": task.run_id,

@@ -63,7 +63,7 @@ class ShownTask(BaseModel):
         timeout = task.execution_timeout
         return cls(
             task_id=task.task_id,
-            task_display_name=task.task_id,
+            task_display_name=task.task_display_name or task.task_id,
             owner=task.owner,
             start_date=graph.dag.start_date,
             end_date=graph.dag.end_date,

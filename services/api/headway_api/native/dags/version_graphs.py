@@ -11,7 +11,7 @@ from headway_api.http.caching import tagged
 from headway_api.http.documented import errors
 from headway_api.http.routers import native_router
 from headway_api.native.dags.versions import VersionNumber
-from headway_api.native.graphs import GraphEdge, GraphNode, edges, nodes
+from headway_api.native.graphs import GraphEdge, GraphGroup, GraphNode, edges, groups, nodes
 
 router = native_router("DAGs")
 
@@ -23,6 +23,7 @@ class VersionGraph(BaseModel):
     version: int
     nodes: list[GraphNode]
     edges: list[GraphEdge]
+    groups: list[GraphGroup]
 
 
 @router.get(
@@ -37,6 +38,8 @@ def show_version_graph(
         caller.check_dag(conn, Permission.READ, dag_id)
         return as_it_was(conn, dag_id, number)
 
-    tasks = caller.read(read).spec.tasks
-    graph = VersionGraph(dag_id=dag_id, version=number, nodes=nodes(tasks), edges=edges(tasks))
+    spec = caller.read(read).spec
+    graph = VersionGraph(
+        dag_id=dag_id, version=number, nodes=nodes(spec), edges=edges(spec), groups=groups(spec)
+    )
     return tagged(request, graph.model_dump_json().encode(), strong=True)

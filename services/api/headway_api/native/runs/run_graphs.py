@@ -9,7 +9,7 @@ from headway.domain.accounts import Permission
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
 from headway_api.http.routers import native_router
-from headway_api.native.graphs import GraphEdge, RunNode, edges, run_nodes
+from headway_api.native.graphs import GraphEdge, GraphGroup, RunNode, edges, groups, run_nodes
 
 router = native_router("runs")
 
@@ -28,6 +28,7 @@ class RunGraphView(BaseModel):
     pinned: bool
     nodes: list[RunNode]
     edges: list[GraphEdge]
+    groups: list[GraphGroup]
 
 
 @router.get("/runs/{dag_id}/{run_id}/graph", responses=errors(404))
@@ -38,15 +39,16 @@ def show_run_graph(dag_id: str, run_id: str, caller: AnyCaller) -> RunGraphView:
         caller.check_dag(conn, Permission.READ, dag_id)
         found = graph_of_run(conn, dag_id, run_id)
         states = run_times.state_counts(conn, dag_id, run_id)
-        tasks = found.graph.dag.tasks
+        dag = found.graph.dag
         return RunGraphView(
             dag_id=dag_id,
             run_id=run_id,
             version=found.number,
             in_force=found.in_force,
             pinned=found.pinned,
-            nodes=run_nodes(tasks, states),
-            edges=edges(tasks),
+            nodes=run_nodes(dag, states),
+            edges=edges(dag),
+            groups=groups(dag),
         )
 
     return caller.read(read)

@@ -1,5 +1,6 @@
 """The graph of a DAG's version, and that of a run as it was."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -13,7 +14,9 @@ from headway.actions.dags.history import as_it_was, graph_of_run
 from headway.db.reads.charts import run_times
 from headway.decide.charts.grid import CODED
 from headway.decide.charts.neighbours import around
+from headway.decide.charts.nested import nested
 from headway.domain.accounts import Permission
+from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import TaskNotFoundError
 from headway.domain.states import TaskState
 from headway_api.airflow.named import run_named
@@ -32,21 +35,32 @@ _DAG = addresses.DAGS + "/{dag_id}"
 
 
 class GraphQuery(BaseModel):
-    """Which part of a large graph is shown: the tasks around one, or all."""
+    """Which part of a large graph is shown: the tasks around one, or all; and which groups are not.
+
+    What is in a group that is `folded` is not drawn.
+    """
 
     version: int | None = Field(None, ge=1, le=2**31 - 1)
     task: str = ""
     depth: int = Field(2, ge=0, le=20)
     all: bool = False
+    folded: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
 class GraphPart:
-    """What is drawn of a graph of `total` tasks; `around` is the task in the middle of a part."""
+    """What is drawn of a graph of `total` tasks; `around` is the task in the middle of a part.
+
+    `names` has what people call tasks and groups, `told` what there is to say of groups; `outer`
+    are the groups that are in no other.
+    """
 
     graph: DrawnGraph
     total: int
     around: str | None
+    names: Mapping[str, str]
+    told: Mapping[str, str]
+    outer: Sequence[str]
 
 
 @router.get(_DAG + "/graph")
@@ -58,8 +72,7 @@ def show_graph(
     def read(conn: Connection) -> dict[str, Any]:
         caller.check_dag(conn, Permission.READ, dag_id)
         was = as_it_was(conn, dag_id, query.version)
-        upstream = {task.task_id: task.upstream for task in was.spec.tasks}
-        part = _part(upstream, query, next(iter(upstream), ""))
+        part = _part(was.spec, query, "")
         return {"dag_id": dag_id, "number": was.number, "part": part, "query": query}
 
     return page(request, "graph.html", caller, caller.read(read))
@@ -83,27 +96,55 @@ def _of_run(
 ) -> dict[str, Any]:
     listed = run_named(caller, conn, *where, Permission.READ)
     found = graph_of_run(conn, *where)
-    upstream = {task_id: task.upstream for task_id, task in found.graph.tasks.items()}
-    counts = run_times.state_counts(conn, *where)
-    failed = (task for task in upstream if TaskState.FAILED in counts.get(task, {}))
+    counts = dict(run_times.state_counts(conn, *where))
+    failed = (task for task in found.graph.tasks if TaskState.FAILED in counts.get(task, {}))
+    part = _part(found.graph.dag, query, next(failed, ""))
+    for node in part.graph.nodes:
+        if node.folded:
+            counts[node.name] = _together([counts.get(task, {}) for task in node.folded])
     return {
         "run": listed.run,
-        "part": _part(upstream, query, next(failed, next(iter(upstream), ""))),
+        "part": part,
         "query": query,
         "states": {task_id: _telling(its) for task_id, its in counts.items()},
         "counts": counts,
     }
 
 
-def _part(upstream: Mapping[str, Sequence[str]], query: GraphQuery, first: str) -> GraphPart:
+def _part(dag: DagSpec, query: GraphQuery, first: str) -> GraphPart:
     """Return all of a graph, or of a large one the part around a task: else around the first."""
+    upstream = {task.task_id: task.upstream for task in dag.tasks}
     if query.task and query.task not in upstream:
         raise TaskNotFoundError(f"This version has no task {query.task!r}.")
     total = len(upstream)
-    if query.all or not upstream or (total <= MOST_TASKS and not query.task):
-        return GraphPart(drawn(upstream), total, None)
-    middle = query.task or first
-    return GraphPart(drawn(around(upstream, middle, query.depth)), total, middle)
+    middle = None
+    shown: Mapping[str, Sequence[str]] = upstream
+    if not query.all and upstream and (total > MOST_TASKS or query.task):
+        middle = query.task or first or next(iter(upstream))
+        shown = around(upstream, middle, query.depth)
+    labels = {(each.upstream, each.downstream): each.label for each in dag.labels}
+    names = _names(dag)
+    graph = drawn(nested(shown, dag.groups, set(query.folded), labels), names)
+    told = {group.group_id: group.tooltip for group in dag.groups if group.tooltip}
+    outer = [group.group_id for group in dag.groups if group.parent is None]
+    return GraphPart(graph, total, middle, names, told, outer)
+
+
+def _names(dag: DagSpec) -> dict[str, str]:
+    """Return what people call tasks and groups; within a group, an id without that of the group."""
+    found = {task.task_id: task.task_id for task in dag.tasks}
+    for group in dag.groups:
+        its = {task: task.removeprefix(f"{group.group_id}.") for task in group.tasks}
+        own = group.group_id.removeprefix(f"{group.parent}.") if group.parent else group.group_id
+        found |= {**its, group.group_id: group.display_name or own}
+    return found | {it.task_id: it.task_display_name for it in dag.tasks if it.task_display_name}
+
+
+def _together(counts: Sequence[Mapping[TaskState, int]]) -> dict[TaskState, int]:
+    found: Counter[TaskState] = Counter()
+    for each in counts:
+        found.update(each)
+    return dict(found)
 
 
 def _telling(states: Mapping[TaskState, int]) -> str:

@@ -107,6 +107,20 @@ def graph(dag_id: str, version: int | None = None) -> str:
     return f"{dag(dag_id)}/graph{_query({'version': version})}"
 
 
+def folding(path: str, query: str, group_id: str) -> str:
+    """Return a page with a group folded; or unfolded, if the query of the page has it folded."""
+    now = [value for name, value in parse_qsl(query) if name == "folded"]
+    others = [name for name in now if name != group_id]
+    return folded(path, query, others if len(others) < len(now) else [*now, group_id])
+
+
+def folded(path: str, query: str, group_ids: Sequence[str]) -> str:
+    """Return a page with just these groups folded."""
+    kept = [pair for pair in parse_qsl(query) if pair[0] != "folded"]
+    kept += [("folded", group_id) for group_id in group_ids]
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
 def run_graph(dag_id: str, run_id: str) -> str:
     """Return the page of a run's graph."""
     return f"{run(dag_id, run_id)}/graph"

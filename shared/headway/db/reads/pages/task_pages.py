@@ -44,7 +44,14 @@ KEYS = text("""
                        AND (CAST(:task_id AS text) IS NULL OR task_id = :task_id)
                        AND (CAST(:task_ids AS text[]) IS NULL
                             OR task_id = ANY (CAST(:task_ids AS text[])))
-                       AND (CAST(:task_id_like AS text) IS NULL OR task_id ILIKE :task_id_like)
+                       AND (CAST(:name_like AS text) IS NULL
+                            OR coalesce((SELECT its.definition ->> 'task_display_name'
+                                           FROM dag_task AS it
+                                           JOIN task_definition AS its
+                                             ON its.hash = it.definition_hash
+                                          WHERE it.version_id = task.version_id
+                                            AND it.task_id = task.task_id), task_id)
+                               ILIKE :name_like)
                        AND (CAST(:states AS text[]) IS NULL
                             OR state = ANY (CAST(:states AS text[])))
                        AND (CAST(:pools AS text[]) IS NULL OR pool = ANY (CAST(:pools AS text[])))
@@ -133,7 +140,8 @@ ROWS = hot("""
            CASE WHEN run.run_type = 'manual' THEN run.schedule_date
                 ELSE run.interval_start END AS logical_date, version.number AS version,
            version.created_at AS version_created_at, version.commit, dag.bundle, defined.operator,
-           coalesce(CAST(definition.definition ->> 'retries' AS int), 0) AS retries
+           coalesce(CAST(definition.definition ->> 'retries' AS int), 0) AS retries,
+           definition.definition ->> 'task_display_name' AS task_display_name
       FROM task_instance AS task
       JOIN dag_run AS run ON run.id = task.dag_run_id
       JOIN dag ON dag.dag_id = run.dag_id
@@ -172,9 +180,10 @@ STATES_OF_RUNS = text("""
 class TaskFilter:
     """Which task instances are wanted; None is any.
 
-    What ends in `_like` is an ILIKE pattern.  `mapped` wants the instances of mapped tasks, or all
-    others; `attempts` are numbers of the current or last attempt.  `run_after`, the logical date
-    and the numbers of versions are those of the run.
+    What ends in `_like` is an ILIKE pattern; `name_like` is one of what people call the task.
+    `mapped` wants the instances of mapped tasks, or all others; `attempts` are numbers of the
+    current or last attempt.  `run_after`, the logical date and the numbers of versions are those
+    of the run.
     """
 
     dag_id: str | None = None
@@ -185,7 +194,7 @@ class TaskFilter:
     run_id_like: str | None = None
     task_id: str | None = None
     task_ids: Sequence[str] | None = None
-    task_id_like: str | None = None
+    name_like: str | None = None
     states: Sequence[TaskState] | None = None
     pools: Sequence[str] | None = None
     pool_like: str | None = None
@@ -210,7 +219,8 @@ class ListedTask:
 
     `scheduled_at` is when its dependencies were met the last time, `queued_at` when its current or
     last attempt was queued, `hostname` the worker of that attempt; each is None before that.
-    `operator` is None if the run's version no longer has the task; `retries` is 0 then.
+    `operator` is None if the run's version no longer has the task; `retries` is 0 then.  A task
+    without a `task_display_name` is called by its id.
     `commit` is the commit of the bundle at which the version was seen first, None for a plain
     folder.
     """
@@ -230,6 +240,7 @@ class ListedTask:
     bundle: str
     operator: str | None
     retries: int
+    task_display_name: str | None
 
 
 ANY_TASK: Final = TaskFilter()

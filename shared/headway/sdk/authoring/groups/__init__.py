@@ -1,0 +1,1 @@
+"""Groups of tasks, and the decorator that makes one from a function."""
