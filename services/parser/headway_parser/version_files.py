@@ -1,6 +1,10 @@
-"""The two sets of files that a task has, for `headway dags test`: found as a parser finds them."""
+"""The DAG files of a folder, and the two sets of files that a task has: as a parser finds them.
+
+It is for authors, who run DAGs in a process of their own.
+"""
 
 import os
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +16,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
 from headway.serialization.manifest import content_hash
 from headway_parser.bundles.bundle_files import BundleFiles, BundleReader
+from headway_parser.child.imports import INSTALLED
 from headway_parser.child.parse_file import parse
 from headway_parser.discover.listing import Lister
 
@@ -50,7 +55,7 @@ class VersionFiles:
 
 
 def version_files(root: Path, path: str) -> VersionFiles:
-    """Return the files of a version of the DAG file `path`; DagError if it cannot be read.
+    """Return the files of a version of the DAG file `path`; DagError if no version can be made.
 
     It is read in a process of its own, which prints nothing.
     """
@@ -69,6 +74,11 @@ def version_files(root: Path, path: str) -> VersionFiles:
         contents={content_hash(content): content for content in found.values()},
         bundle=BundleFiles(root, listing.all_files, BundleReader(clock), listing.gap),
     )
+
+
+def dag_files(root: Path, *, safe_mode: bool) -> tuple[str, ...]:
+    """Return the paths of the files below a folder that a parser takes for DAG files."""
+    return Lister(safe_mode).list(root).paths
 
 
 def _parsed(root: Path, path: str) -> Frame:
@@ -90,6 +100,19 @@ def _parse_and_leave(root: Path, path: str, channel: socket) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(nowhere, stream)
+        _forget_bundle(f"{root}/")
         parse({"root": str(root), "path": path}, channel)
     finally:
         os._exit(0)
+
+
+def _forget_bundle(prefix: str) -> None:
+    """Have this process know no more of the bundle than one that has imported nothing of it."""
+    sys.path[:] = [entry for entry in sys.path if not _is_of_bundle(f"{entry}/", prefix)]
+    for name, module in list(sys.modules.items()):
+        if _is_of_bundle(getattr(module, "__file__", None) or "", prefix):
+            del sys.modules[name]
+
+
+def _is_of_bundle(path: str, prefix: str) -> bool:
+    return path.startswith(prefix) and not any(part in path for part in INSTALLED)
