@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Final
 from headway.domain.errors import SerializationError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
+from headway_parser.child.imports import INSTALLED
 from headway_parser.child.parse_file import parse
 
 _LARGEST_ANSWER: Final = 96 * 2**20
@@ -97,6 +99,19 @@ def _parse_and_leave(root: Path, path: str, channel: socket, memory_bytes: int |
             os.dup2(nowhere, stream)
         if memory_bytes is not None:
             resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+        _forget_bundle(f"{root}/")
         parse({"root": str(root), "path": path}, channel)
     finally:
         os._exit(0)
+
+
+def _forget_bundle(prefix: str) -> None:
+    """Have this process know no more of the bundle than one that has imported nothing of it."""
+    sys.path[:] = [entry for entry in sys.path if not _is_of_bundle(f"{entry}/", prefix)]
+    for name, module in list(sys.modules.items()):
+        if _is_of_bundle(getattr(module, "__file__", None) or "", prefix):
+            del sys.modules[name]
+
+
+def _is_of_bundle(path: str, prefix: str) -> bool:
+    return path.startswith(prefix) and not any(part in path for part in INSTALLED)

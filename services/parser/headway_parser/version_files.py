@@ -1,4 +1,7 @@
-"""The two sets of files that a task has, for `headway dags test`: found as a parser finds them."""
+"""The DAG files of a folder, and the two sets of files that a task has: as a parser finds them.
+
+It is for authors, who run DAGs in a process of their own.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -66,3 +69,8 @@ def version_files(root: Path, path: str) -> VersionFiles:
         contents={content_hash(content): content for content in found.values()},
         bundle=BundleFiles(root, listing.all_files, BundleReader(clock), listing.gap),
     )
+
+
+def dag_files(root: Path, *, safe_mode: bool) -> tuple[str, ...]:
+    """Return the paths of the files below a folder that a parser takes for DAG files."""
+    return Lister(safe_mode).list(root).paths

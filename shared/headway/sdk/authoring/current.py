@@ -7,7 +7,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from os.path import normpath
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import headway
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
@@ -54,6 +56,8 @@ class DagFile:
 _open_scopes: ContextVar["tuple[SetupScope, ...]"] = ContextVar("open_scopes", default=())
 _open: ContextVar["tuple[TaskGroup, ...]"] = ContextVar("open_groups", default=())
 _file: ContextVar[DagFile | None] = ContextVar("dag_file", default=None)
+
+_OWN_CODE: Final = f"{Path(headway.__file__).parent}/"
 
 
 def current_dag() -> "DAG | None":
@@ -118,10 +122,13 @@ def report(dag: "DAG") -> DagFile | None:
     """Add a new DAG to the DAG file that makes it; return that file.
 
     A DAG made by a function that the file imported belongs to the file.  One made
-    while the file imports another module belongs to that module.
+    while the file imports another module belongs to that module.  Where no file is being
+    loaded, it is the program that Python runs, if its own code makes the DAG.
     """
     file = _file.get()
-    if file is None or _importing() != file.module_name:
+    if file is None:
+        return _program()
+    if _importing() != file.module_name:
         return None
     file.dags.append(dag)
     return file
@@ -133,3 +140,17 @@ def _importing() -> str | None:
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return None if frame is None else frame.f_globals.get("__name__")
+
+
+def _program() -> DagFile | None:
+    """Return the file of `python my_dag.py`; None where another module makes the DAG."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN_CODE):
+        frame = frame.f_back
+    if frame is None or frame.f_globals.get("__name__") != "__main__":
+        return None
+    file = frame.f_globals.get("__file__")
+    if file is None:
+        return None
+    path = Path(file).absolute()
+    return DagFile("__main__", path, path.parent)

@@ -21,7 +21,7 @@ from headway.sdk.authoring.options import (
 )
 from headway.sdk.authoring.task_options import REFUSED as TASK_REFUSED
 from headway.sdk.authoring.task_options import TASK_OPTIONS
-from headway.sdk.values import checks
+from headway.sdk.values import checks, trials
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.mapped import OperatorPartial
@@ -117,6 +117,13 @@ class DAG(DagTime, DagAttributes):
             found |= new
             ahead.extend(new)
         return found
+
+    def test(self, **options: Unpack[trials.TrialOptions]) -> Any:
+        """Run the DAG once in this process, and return the run; DagError when the run fails.
+
+        It is for the end of a DAG file: `if __name__ == "__main__": dag.test()`.
+        """
+        return trials.run_here(self, options)
 
     def __enter__(self) -> "DAG":
         current.enter(self.task_group)

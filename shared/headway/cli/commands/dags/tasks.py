@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headway.cli.commands.dags import task_test
 from headway.cli.input.values import Reason, Version, Yes
 from headway.cli.screen.output import Format, Output, as_row
 
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
     from headway.db.reads.task_views import AttemptView, TaskHistory
 
 app = typer.Typer(
-    help="Task instances: list them, read their logs, clear, mark and cancel them.",
+    help="Task instances: list them, read their logs, clear, mark and cancel them; test a task.",
     no_args_is_help=True,
 )
+app.command("test")(task_test.try_task)
 
 
 class TaskEnd(StrEnum):

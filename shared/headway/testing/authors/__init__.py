@@ -1,0 +1,1 @@
+"""What `headway.testing` offers to authors of DAGs, and the pytest plugin."""
