@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from headway.sdk.operators.spark_sql import SparkSQLOperator
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
     from headway.sdk.running.context import Context, get_current_context
+    from headway.sdk.running.dag_param import DagParam
+    from headway.sdk.values.params import Param
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
     from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
     from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
@@ -54,6 +56,7 @@ __all__ = [
     "Continuous",
     "ContinuousTimetable",
     "CronTimetable",
+    "DagParam",
     "DataTimetable",
     "Days",
     "DeadlineAlert",
@@ -72,6 +75,7 @@ __all__ = [
     "NullTimetable",
     "Once",
     "OnceTimetable",
+    "Param",
     "PeriodTimetable",
     "PythonOperator",
     "RollingWindow",
@@ -116,6 +120,8 @@ _HOMES: Final = {
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
     "headway.sdk.context.secrets": ("BaseHook", "Variable"),
     "headway.sdk.authoring.xcom_arg": ("XComArg",),
+    "headway.sdk.running.dag_param": ("DagParam",),
+    "headway.sdk.values.params": ("Param",),
     "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
     "headway.timetables.kinds.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),
     "headway.timetables.kinds.days": ("Holidays", "TradingDays", "Workdays"),

@@ -39,17 +39,28 @@ LATER: Final = frozenset(
         "overlap",
         "deadlines",
         "notifiers",
+        "param_schemas",
     }
 )
 LATER_OF_TASKS: Final = frozenset(
-    {"retry_jitter", "retry_on", "fail_fast_on", "callbacks", "slas", "notifiers", "owner"}
+    {
+        "retry_jitter",
+        "retry_on",
+        "fail_fast_on",
+        "callbacks",
+        "slas",
+        "notifiers",
+        "owner",
+        "params",
+        "param_schemas",
+    }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
 they were.
 
 A release that does not know these leaves them out of account, rather than refusing the DAG: its
 workers run it, and its schedulers start the runs without waiting for a parse, catch up as
-`catchup` alone says, and let runs queue.
+`catchup` alone says, and let runs queue.  It checks no conf by the schemas of params.
 A release that does not know those of tasks tries them again after any exception, calls and tells
 nobody, and knows no deadlines.
 """

@@ -16,6 +16,7 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.dag.notifiers import NotifierSpec, NotifyEvent
+from headway.domain.dag.param_schema import ParamSchema
 from headway.domain.dag.spec import DagSpec, Jitter, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
@@ -73,6 +74,7 @@ NOTIFIERS = some(
         to=some(NAMES),
     )
 )
+PARAM_SCHEMAS = some(st.builds(ParamSchema, name=NAMES, schema=ARGUMENTS, description=TEXTS))
 EVENTS = some(st.sampled_from(CallbackEvent))
 LIMITS = st.none() | COUNTS
 INPUTS = st.builds(
@@ -110,6 +112,8 @@ TASKS = st.builds(
     slas=DEADLINES,
     notifiers=NOTIFIERS,
     doc_md=TEXTS,
+    params=ARGUMENTS,
+    param_schemas=PARAM_SCHEMAS,
 )
 DAGS = st.builds(
     DagSpec,
@@ -140,6 +144,7 @@ DAGS = st.builds(
     overlap=st.none() | st.sampled_from(Overlap),
     deadlines=DEADLINES,
     notifiers=NOTIFIERS,
+    param_schemas=PARAM_SCHEMAS,
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -295,6 +300,8 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         slas=(DeadlineSpec(seconds=60.0),),
         notifiers=(NotifierSpec(connection="ops"),),
         owner="ann",
+        params={"limit": 3},
+        param_schemas=(ParamSchema(name="limit", schema={"type": "integer"}),),
     )
     spec = replace(
         SMALL,
@@ -308,6 +315,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         overlap=Overlap.SKIP,
         notifiers=(NotifierSpec(connection="ops"),),
         deadlines=(DeadlineSpec(at=datetime(2024, 1, 1, tzinfo=UTC)),),
+        param_schemas=(ParamSchema(name="limit", description="How many"),),
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]
     tasks = [{**task, "next_year": True} for task in stored_tasks()]

@@ -17,6 +17,7 @@ from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.callbacks import CallbackEvent, run_event, task_event
 from headway.domain.dag.names import instance_name
+from headway.domain.dag.params import check_conf
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import DagError, DagNotFoundError, EmbeddedError, HeadwayError
 from headway.domain.interval import DataInterval
@@ -238,6 +239,7 @@ class _Wanted:
 
 def _run(dag: DAG, code: BundleCode, path: str, wanted: _Wanted) -> bool:
     now, spec = wanted.now, to_spec(dag, path)
+    check_conf(spec, wanted.conf)
     interval = _interval(spec, wanted.date, now)
     clock = SystemClock()
     started = clock.monotonic()

@@ -11,6 +11,7 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.deadline import DeadlineSpec
 from headway.domain.dag.notifiers import NotifierSpec, ends, of_tasks
+from headway.domain.dag.param_schema import ParamSchema
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
 from headway.domain.states import OnLost
@@ -67,7 +68,7 @@ class TaskSpec:
     the first only these are tried again, those of the second never are.  `callbacks` are the
     events for which its code has functions to call.  `slas` are the deadlines by which all of
     its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
-    `owner` is whom people ask about the task.
+    `owner` is whom people ask about the task.  `params` are laid over its DAG's.
     """
 
     task_id: str
@@ -101,6 +102,8 @@ class TaskSpec:
     notifiers: tuple[NotifierSpec, ...] = ()
     doc_md: str | None = None
     owner: str | None = None
+    params: Mapping[str, JsonValue] = field(default_factory=dict)
+    param_schemas: tuple[ParamSchema, ...] = ()
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:
@@ -121,6 +124,9 @@ class DagSpec:
     `callbacks` are the events of its runs for which its code has functions to call, and
     `deadlines` those by which a run is to have ended.  `notifiers` tell of its runs; what they
     tell of tasks is in those.
+
+    `params` are the default values; if one of them is declared with a schema, or has no default,
+    all are in `param_schemas`, in the order of the DAG file.
 
     Which missed runs are run is in `missed`: `catchup_mode` is what `catchup` alone cannot say,
     and what a release goes by that does not know the mode is `catchup`.  Those that fell due
@@ -154,6 +160,7 @@ class DagSpec:
     overlap: Overlap | None = None
     deadlines: tuple[DeadlineSpec, ...] = ()
     notifiers: tuple[NotifierSpec, ...] = ()
+    param_schemas: tuple[ParamSchema, ...] = ()
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

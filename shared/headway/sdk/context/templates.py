@@ -8,10 +8,11 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 from headway.domain.dag.templates import MARKS
-from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
+from headway.sdk.authoring.xcom_arg import XComArg, late_in, transform
 from headway.sdk.context.build import FORMATS
 from headway.sdk.exceptions import TemplateError
 from headway.sdk.running.context import Context
+from headway.sdk.running.dag_param import DagParam
 from headway.sdk.running.old_names import LAZY
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def is_static(value: object) -> bool:
-    """Return whether an argument is known before the task runs: no template, no task output."""
+    """Return whether an argument is known before the task runs: no template, output or param."""
     templates: list[str] = []
 
     def look(leaf: object) -> None:
@@ -29,7 +30,7 @@ def is_static(value: object) -> bool:
             templates.append(leaf)
 
     transform(value, look)
-    return not templates and not any(outputs_in(value))
+    return not templates and next(late_in(value), None) is None
 
 
 def rendered(
@@ -48,18 +49,26 @@ def rendered(
 
 
 def render(value: object, context: Context, where: str, untouched: tuple[object, ...] = ()) -> Any:
-    """Render every template and fetch every task output inside an argument."""
+    """Render every template in an argument, and fetch every task output and param."""
     data: set[int] = set()
     transform(untouched, lambda item: data.add(id(item)))
 
     def leaf(item: object) -> object:
         if isinstance(item, XComArg):
             return context["ti"].resolve(item)
+        if isinstance(item, DagParam):
+            return _param(item, context, where)
         if isinstance(item, str) and id(item) not in data and any(mark in item for mark in MARKS):
             return _render_text(item, context, where)
         return item
 
     return transform(value, leaf)
+
+
+def _param(param: DagParam, context: Context, where: str) -> object:
+    if param.name not in context["params"]:
+        raise TemplateError(f"{where}: the run has no value for the param {param.name!r}.")
+    return context["params"][param.name]
 
 
 def _render_text(source: str, context: Context, where: str) -> str:
