@@ -45,6 +45,13 @@ class XComReference:
     key: str = RETURN_VALUE
 
 
+@dataclass(frozen=True, slots=True)
+class ParamReference:
+    """The value that the run has for a param."""
+
+    name: str
+
+
 def nests_at_most(value: object, levels: int) -> bool:
     """Whether plain data has at most so many levels of lists and maps."""
     level = [value] if isinstance(value, dict | list) else []
@@ -109,6 +116,8 @@ def _encode_map(value: Mapping[object, object], where: str, depth: int) -> JsonV
 def _encode_tagged(value: object, where: str) -> JsonValue:
     if isinstance(value, XComReference):
         return {TAG: "xcom", "task_id": value.task_id, "key": value.key}
+    if isinstance(value, ParamReference):
+        return {TAG: "param", "name": value.name}
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise DagError(f"{where} is the date {value} without a time zone; give it one.")

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
         PythonVirtualenvOperator,
     )
     from headway.sdk.running.context import Context, get_current_context
+    from headway.sdk.running.dag_param import DagParam
+    from headway.sdk.values.params import Param
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
     from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
     from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
@@ -84,6 +86,7 @@ __all__ = [
     "Continuous",
     "ContinuousTimetable",
     "CronTimetable",
+    "DagParam",
     "DataTimetable",
     "Days",
     "DeadlineAlert",
@@ -106,6 +109,7 @@ __all__ = [
     "NullTimetable",
     "Once",
     "OnceTimetable",
+    "Param",
     "PeriodTimetable",
     "PythonOperator",
     "PythonVirtualenvOperator",
@@ -181,6 +185,8 @@ _HOMES: Final = {
     ),
     "headway.sdk.context.secrets": ("BaseHook", "Variable"),
     "headway.sdk.authoring.xcom_arg": ("XComArg",),
+    "headway.sdk.running.dag_param": ("DagParam",),
+    "headway.sdk.values.params": ("Param",),
     "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
     "headway.timetables.kinds.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),
     "headway.timetables.kinds.days": ("Holidays", "TradingDays", "Workdays"),

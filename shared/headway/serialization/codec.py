@@ -42,6 +42,7 @@ LATER: Final = frozenset(
         "dag_display_name",
         "groups",
         "labels",
+        "param_schemas",
     }
 )
 LATER_OF_TASKS: Final = frozenset(
@@ -55,6 +56,8 @@ LATER_OF_TASKS: Final = frozenset(
         "owner",
         "on_failure_fail_dagrun",
         "task_display_name",
+        "params",
+        "param_schemas",
     }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
@@ -62,7 +65,7 @@ they were.
 
 A release that does not know these leaves them out of account, rather than refusing the DAG: its
 workers run it, and its schedulers start the runs without waiting for a parse, catch up as
-`catchup` alone says, and let runs queue.
+`catchup` alone says, and let runs queue.  It checks no conf by the schemas of params.
 A release that does not know those of tasks tries them again after any exception, calls and tells
 nobody, and knows no deadlines.
 """

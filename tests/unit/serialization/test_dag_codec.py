@@ -16,6 +16,7 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.dag.notifiers import NotifierSpec, NotifyEvent
+from headway.domain.dag.param_schema import ParamSchema
 from headway.domain.dag.spec import DagSpec, Jitter, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.dag.trigger_rules import TriggerRule
@@ -74,6 +75,7 @@ NOTIFIERS = some(
         to=some(NAMES),
     )
 )
+PARAM_SCHEMAS = some(st.builds(ParamSchema, name=NAMES, schema=ARGUMENTS, description=TEXTS))
 EVENTS = some(st.sampled_from(CallbackEvent))
 LIMITS = st.none() | COUNTS
 INPUTS = st.builds(
@@ -111,6 +113,8 @@ TASKS = st.builds(
     slas=DEADLINES,
     notifiers=NOTIFIERS,
     doc_md=TEXTS,
+    params=ARGUMENTS,
+    param_schemas=PARAM_SCHEMAS,
 )
 DAGS = st.builds(
     DagSpec,
@@ -141,6 +145,7 @@ DAGS = st.builds(
     overlap=st.none() | st.sampled_from(Overlap),
     deadlines=DEADLINES,
     notifiers=NOTIFIERS,
+    param_schemas=PARAM_SCHEMAS,
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -298,6 +303,8 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         owner="ann",
         on_failure_fail_dagrun=True,
         task_display_name="Land",
+        params={"limit": 3},
+        param_schemas=(ParamSchema(name="limit", schema={"type": "integer"}),),
     )
     spec = replace(
         SMALL,
@@ -314,6 +321,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         dag_display_name="Flights",
         groups=(GroupSpec(group_id="g", tasks=("land",)),),
         labels=(EdgeLabel(upstream="land", downstream="land", label="again"),),
+        param_schemas=(ParamSchema(name="limit", description="How many"),),
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]
     tasks = [{**task, "next_year": True} for task in stored_tasks()]

@@ -30,6 +30,7 @@ from headway.decide.changes.backfill_dates import MOST_RUNS, apart, plan_backfil
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.arguments import JsonValue
 from headway.domain.backfill import DateDecision, Direction
+from headway.domain.dag.params import check_conf
 from headway.domain.errors import ConflictError, RequestError
 from headway.domain.hints import Parameter, hint
 from headway.domain.states import RunType
@@ -192,6 +193,7 @@ def _plan(
                 *(Parameter("dates"), "."),
             ),
         )
+    check_conf(dag.spec, request.conf)
     there = backfill_plans.existing(conn, request.dag_id, infos)
     return leave_unreadable(conn, judge(infos, there, request.way, separate))
 

@@ -14,6 +14,7 @@ from headway.db.core.events import Event
 from headway.db.scheduling import runs
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.names import check_run_id
+from headway.domain.dag.params import check_conf
 from headway.domain.errors import AlreadyExistsError, ConflictError
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
@@ -46,11 +47,12 @@ class TriggerRequest:
 def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str) -> str:
     """Create a manual run about its own interval, or the last that was complete at its date.
 
-    Return its run id.  NotFoundError without the DAG, ConflictError when the id is taken or
-    may belong to a run of the schedule.
+    Return its run id.  NotFoundError without the DAG, RequestError when its params do not allow
+    the conf, ConflictError when the id is taken or may belong to a run of the schedule.
     """
     dag_id = request.dag_id
     dag = current_dag(conn, dag_id)
+    check_conf(dag.spec, request.conf)
     timetable = registry.decode(dag.spec.timetable)
     date = request.logical_date or now
     given = request.run_id

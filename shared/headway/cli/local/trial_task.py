@@ -10,6 +10,7 @@ from headway.cli.input.values import parse_date
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.callbacks import CallbackEvent, run_event, task_event
 from headway.domain.dag.names import instance_name
+from headway.domain.dag.params import check_conf
 from headway.domain.dag.spec import DagSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
@@ -143,7 +144,11 @@ def run_facts(
     now: datetime,
     run_after: datetime | None = None,
 ) -> RunFacts:
-    """Return the facts of a manual run for that interval, which starts now."""
+    """Return the facts of a manual run for that interval, which starts now.
+
+    RequestError for a conf that the DAG's params refuse.
+    """
+    check_conf(spec, conf)
     return RunFacts(
         dag_id=spec.dag_id,
         run_id=f"test__{interval.start.isoformat()}",

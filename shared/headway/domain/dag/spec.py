@@ -11,6 +11,7 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.deadline import DeadlineSpec
 from headway.domain.dag.notifiers import NotifierSpec, ends, of_tasks
+from headway.domain.dag.param_schema import ParamSchema
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
@@ -69,7 +70,8 @@ class TaskSpec:
     events for which its code has functions to call.  `slas` are the deadlines by which all of
     its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
     `owner` is whom people ask about the task, `task_display_name` what they call it.
-    `on_failure_fail_dagrun` is for teardowns: the run fails with such a one.
+    `on_failure_fail_dagrun` is for teardowns: the run fails with such a one.  `params` are laid
+    over its DAG's.
     """
 
     task_id: str
@@ -105,6 +107,8 @@ class TaskSpec:
     owner: str | None = None
     on_failure_fail_dagrun: bool = False
     task_display_name: str | None = None
+    params: Mapping[str, JsonValue] = field(default_factory=dict)
+    param_schemas: tuple[ParamSchema, ...] = ()
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:
@@ -125,6 +129,9 @@ class DagSpec:
     `callbacks` are the events of its runs for which its code has functions to call, and
     `deadlines` those by which a run is to have ended.  `notifiers` tell of its runs; what they
     tell of tasks is in those.
+
+    `params` are the default values; if one of them is declared with a schema, or has no default,
+    all are in `param_schemas`, in the order of the DAG file.
 
     Which missed runs are run is in `missed`: `catchup_mode` is what `catchup` alone cannot say,
     and what a release goes by that does not know the mode is `catchup`.  Those that fell due
@@ -164,6 +171,7 @@ class DagSpec:
     dag_display_name: str | None = None
     groups: tuple[GroupSpec, ...] = ()
     labels: tuple[EdgeLabel, ...] = ()
+    param_schemas: tuple[ParamSchema, ...] = ()
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

@@ -10,6 +10,7 @@ from headway.domain.dag.spec import TaskSpec
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.task_options import RENAMED, STORED
+from headway.sdk.values.params import declared
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
@@ -49,6 +50,17 @@ class OptionAttribute:
             return
         checked = STORED[self.name](value, f"{task.where}: {self.name}")
         own["spec"] = replace(own["spec"], **{self.stored: checked})
+
+
+class ParamsAttribute(OptionAttribute):
+    """The params of a task: what is assigned takes the place of all of them."""
+
+    def __set__(self, task: "BaseOperator", value: object) -> None:
+        own = vars(task)
+        if "spec" not in own:
+            own[self.name] = value
+            return
+        own["spec"] = replace(own["spec"], **declared(value, f"{task.where}: {self.name}"))
 
 
 class CallbackAttribute:
@@ -110,6 +122,7 @@ class TaskAttributes:
     task_display_name = OptionAttribute()
     doc_md = OptionAttribute()
     owner = OptionAttribute()
+    params = ParamsAttribute()
     on_execute_callback = CallbackAttribute()
     on_success_callback = CallbackAttribute()
     on_failure_callback = CallbackAttribute()

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.options import DagOptions, specify
+from headway.sdk.running.dag_param import DagParam
 from headway.sdk.values import checks
+from headway.sdk.values.params import UNSET, ParamsDict, as_params
 from headway.sdk.values.template_options import TEMPLATE_CHECKS
 
 if TYPE_CHECKING:
@@ -93,6 +95,30 @@ class DagAttributes:
         self.spec = specify(self.dag_id, options)
         self.calls_on = callbacks.of_runs(options)
         self.options = options
+
+    @property
+    def params(self) -> ParamsDict:
+        """The params by their default values; what is assigned becomes part of the DAG."""
+        given = as_params(self.options.get("params"), f"DAG {self.dag_id!r}: params")
+        return ParamsDict(given, lambda params: self.change("params", params))
+
+    @params.setter
+    def params(self, value: object) -> None:
+        self.change("params", value)
+
+    def param(self, name: str, default: object = UNSET) -> DagParam:
+        """Return the value that a run has for a param, to pass to a task.
+
+        With a default the DAG has the param from then on.
+        """
+        params = self.params
+        if default is not UNSET:
+            params[name] = default
+        elif name not in as_params(self.options.get("params"), ""):
+            raise DagError(
+                f"DAG {self.dag_id!r} has no param {name!r}; give it one by params={{{name!r}: …}}."
+            )
+        return DagParam(self.dag_id, name)
 
     @property
     def schedule(self) -> object:

@@ -21,13 +21,17 @@ from headway.sdk.authoring.options import (
 )
 from headway.sdk.authoring.task_options import REFUSED as TASK_REFUSED
 from headway.sdk.authoring.task_options import TASK_OPTIONS
+from headway.sdk.running.dag_param import DagParam
 from headway.sdk.values import checks, trials
+from headway.sdk.values.params import as_params, with_default
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.mapped import OperatorPartial
     from headway.sdk.authoring.operator import BaseOperator
 
 P = ParamSpec("P")
+
+_VARIABLE: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 _OF_DAGS_ALONE: Final = DAG_OPTIONS - TASK_OPTIONS
 
@@ -48,7 +52,6 @@ class DAG(DagTime, DagAttributes):
         self.options: DagOptions = options
         self.spec = specify(dag_id, options)
         self.calls_on = callbacks.of_runs(options)
-        self.params = dict(self.spec.params)
         self.task_dict: dict[str, BaseOperator] = {}
         self.task_group_dict: dict[str, TaskGroup] = {}
         self.task_group = RootGroup(self)
@@ -149,7 +152,8 @@ def dag(
 def dag(dag_id: Any = None, **options: Any) -> Any:
     """Turn a function into a maker of DAGs: each call makes one, with the tasks it calls.
 
-    The function's name is the default id, its docstring the default doc_md.
+    The function's name is the default id, its docstring the default doc_md.  What the function
+    takes are params of the DAG: what a call gives, or else its default, is the default value.
     """
     if callable(dag_id):
         return dag()(dag_id)
@@ -169,7 +173,28 @@ def maker(
     def make(*args: P.args, **kwargs: P.kwargs) -> DAG:
         described: Any = {"doc_md": inspect.getdoc(function), **options}
         with kind(dag_id or function.__name__, **described) as made:
-            function(*args, **kwargs)
+            params = _params(made, function, args, kwargs)
+            function(*params.args, **params.kwargs)
         return made
 
     return make
+
+
+def _params(
+    made: DAG, function: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> inspect.BoundArguments:
+    """Make params of what the function of a DAG is called with; return them in their places."""
+    taken = inspect.signature(function)
+    bound = taken.bind(*args, **kwargs)
+    bound.apply_defaults()
+    named = {
+        name: value
+        for name, value in bound.arguments.items()
+        if taken.parameters[name].kind not in _VARIABLE
+    }
+    if named:
+        known = as_params(made.options.get("params"), f"DAG {made.dag_id!r}: params")
+        own = {name: with_default(known.get(name), value) for name, value in named.items()}
+        made.change("params", {**known, **own})
+        bound.arguments.update({name: DagParam(made.dag_id, name) for name in named})
+    return bound

@@ -14,10 +14,9 @@ from headway.domain.errors import DagError, TimetableError
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.deadlines import deadlines
 from headway.sdk.authoring.notifiers import of_dag
-from headway.sdk.exceptions import XComError
 from headway.sdk.values import checks
+from headway.sdk.values.params import Param, declared
 from headway.sdk.values.template_options import TEMPLATE_CHECKS, TemplateOptions
-from headway.sdk.values.xcom import check_json
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.task_options import Deadlines, Functions, Notifiers
@@ -43,7 +42,7 @@ class DagOptions(TemplateOptions, total=False):
     deadline: "Deadlines"
     notify: "Notifiers"
     default_args: Mapping[str, Any] | None
-    params: Mapping[str, JsonValue] | None
+    params: Mapping[str, JsonValue | Param] | None
     tags: Iterable[str]
     description: str | None
     dag_display_name: str | None
@@ -85,16 +84,6 @@ _WESTERNMOST, _EASTERNMOST = -12, 14
 """Hours from UTC for which there are zones with a name and without summer time."""
 
 
-def _params(value: object, where: str) -> dict[str, JsonValue]:
-    try:
-        return {
-            name: check_json(item, f"{where}[{name!r}]")
-            for name, item in checks.mapping(value or {}, where).items()
-        }
-    except XComError as error:
-        raise DagError(str(error)) from None
-
-
 def _interval(value: object, where: str) -> float:
     seconds = checks.duration(value, where).total_seconds()
     if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:
@@ -115,7 +104,6 @@ _STORED: Final[Mapping[str, checks.Check]] = {
     "max_active_tasks": checks.whole(1),
     "max_active_tasks_per_dagrun": checks.optional(checks.whole(1)),
     "dagrun_timeout": checks.optional(checks.in_seconds(checks.time_limit)),
-    "params": _params,
     "tags": checks.texts,
     "description": checks.optional(checks.text),
     "dag_display_name": checks.optional(checks.text),
@@ -165,6 +153,7 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         callbacks=_events(given, where),
         deadlines=deadlines(given.get("deadline"), f"{where}: deadline"),
         notifiers=of_dag(given.get("notify"), f"{where}: notify"),
+        **declared(given.get("params"), f"{where}: params"),
         **checked,
     )
 

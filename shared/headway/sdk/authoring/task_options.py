@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from headway.domain.arguments import JsonValue
 from headway.domain.dag.spec import Jitter
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
@@ -11,6 +12,7 @@ from headway.domain.states import OnLost
 from headway.sdk.authoring.deadlines import deadlines
 from headway.sdk.authoring.notifiers import by_email, of_task
 from headway.sdk.values import checks
+from headway.sdk.values.params import Param, declared
 from headway.sdk.values.retrying import exception_names
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ class TaskOptions(TypedDict, total=False):
     on_skipped_callback: "Functions"
     doc_md: str | None
     owner: str | None
+    params: Mapping[str, JsonValue | Param] | None
     email: str | Iterable[str] | None
     email_on_failure: bool
     email_on_retry: bool
@@ -125,6 +128,8 @@ def stored(options: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if name in STORED
     }
+    if "params" in options:
+        found |= declared(options["params"], "params")
     if mail := by_email(options):
         found["notifiers"] = (*found.get("notifiers", ()), mail)
     return found

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from headway.domain.arguments import MAPPINGS, PLAIN, RETURN_VALUE, XComReference
 from headway.domain.errors import DagError
 from headway.sdk.authoring.dependencies import Dependent, TaskDependent
+from headway.sdk.running.dag_param import DagParam
 
 if TYPE_CHECKING:
     from typing import Any as AnyValue  # an output may be passed as whatever a function takes
@@ -65,12 +66,21 @@ class XComArg(TaskDependent, AnyValue):  # type: ignore[misc]
         return f"{{{{ ti.xcom_pull(task_ids={self.operator.task_id!r}, key={self.key!r}) }}}}"
 
 
+LATE: Final = (XComArg, DagParam)
+"""What stands for a value that is known when the task runs."""
+
+
 def outputs_in(value: object) -> Iterator[XComArg]:
-    """Yield every task output inside an argument, which may be a list of very many items."""
+    """Yield every task output inside an argument."""
+    return (found for found in late_in(value) if isinstance(found, XComArg))
+
+
+def late_in(value: object) -> Iterator[XComArg | DagParam]:
+    """Yield every task output and param in an argument, which may be a list of very many items."""
     ahead = [value]
     while ahead:
         item = ahead.pop()
-        if isinstance(item, XComArg):
+        if isinstance(item, LATE):
             yield item
         elif isinstance(item, _COLLECTIONS):
             ahead += [inner for inner in item if type(inner) not in PLAIN]

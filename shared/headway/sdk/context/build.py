@@ -1,9 +1,11 @@
 """Fill the context of a task, or of a run's templates."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from headway.domain.arguments import JsonValue
 from headway.sdk.context import macros
 from headway.sdk.context.task_instance import DagRun, TaskInstance
 from headway.sdk.running.facts import RunFacts
@@ -30,7 +32,8 @@ def build_context(operator: "BaseOperator", facts: RunFacts, runtime: TaskRuntim
     """Return the context in which `operator` runs.
 
     The dates are pendulum dates in UTC; `ds` and `ts` are the start of the data
-    interval.  `params` are the DAG's, with the run's conf laid over them.
+    interval.  `params` are the DAG's, with those of the task and
+    then the run's conf laid over them.
     """
     from headway.sdk.context.secrets import names_of  # which needs this module in its turn
 
@@ -44,7 +47,7 @@ def build_context(operator: "BaseOperator", facts: RunFacts, runtime: TaskRuntim
         runtime=runtime,
     )
     values: dict[str, Any] = {
-        **_of_run(operator.dag, run),
+        **_of_run(operator.dag, run, operator.spec.params),
         "map_index": facts.map_index,
         "task": operator,
         "task_instance": ti,
@@ -65,7 +68,9 @@ def build_run_context(dag: "DAG", facts: RunFacts, runtime: TaskRuntime) -> Cont
     return Context(_of_run(dag, _dag_run(facts)), runtime)
 
 
-def _of_run(dag: "DAG | None", run: DagRun) -> dict[str, Any]:
+def _of_run(
+    dag: "DAG | None", run: DagRun, params: Mapping[str, JsonValue] = MappingProxyType({})
+) -> dict[str, Any]:
     start = run.data_interval_start
     return {
         "dag": dag,
@@ -74,7 +79,7 @@ def _of_run(dag: "DAG | None", run: DagRun) -> dict[str, Any]:
         "data_interval_start": start,
         "logical_date": run.logical_date,
         "macros": macros,
-        "params": {**(dag.params if dag else {}), **run.conf},
+        "params": {**(dag.spec.params if dag else {}), **params, **run.conf},
         "run_id": run.run_id,
         "schedule_date": run.schedule_date,
         **{name: write(start) for name, write in FORMATS.items()},

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from headway.domain.arguments import PLAIN
 from headway.domain.dag.templates import MARKS
-from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
+from headway.sdk.authoring.xcom_arg import XComArg, late_in, transform
 from headway.sdk.context import template_files
 from headway.sdk.context.template_files import FileText
 from headway.sdk.exceptions import TemplateError
 from headway.sdk.running.context import Context
+from headway.sdk.running.dag_param import DagParam
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def is_static(value: object) -> bool:
-    """Return whether an argument is known before the task runs: no template, no task output."""
-    return not any(map(_is_template, texts_in(value))) and not any(outputs_in(value))
+    """Return whether an argument is known before the task runs: no template, output or param."""
+    return not any(map(_is_template, texts_in(value))) and next(late_in(value), None) is None
 
 
 def texts_in(value: object) -> Iterator[str]:
@@ -59,7 +60,7 @@ def rendered(
 
 
 def render(value: object, context: Context, where: str) -> Any:
-    """Render every template and fetch every task output inside an argument."""
+    """Render every template in an argument, and fetch every task output and param."""
     return _Rendering(context.get("dag"), context, frozenset()).of(value, where)
 
 
@@ -108,6 +109,8 @@ class _Rendering:
     def _leaf(self, item: object, where: str) -> object:
         if isinstance(item, XComArg):
             return self.context["ti"].resolve(item)
+        if isinstance(item, DagParam):
+            return self._param(item, where)
         if isinstance(item, str):
             return item if id(item) in self.data else self._text(item, where)
         if type(item) in PLAIN or isinstance(item, type) or not hasattr(item, "template_fields"):
@@ -116,6 +119,11 @@ class _Rendering:
         for field in inner.template_fields:
             setattr(inner, field, self.of(getattr(inner, field), f"{where}.{field}"))
         return inner
+
+    def _param(self, param: DagParam, where: str) -> object:
+        if param.name not in self.context["params"]:
+            raise TemplateError(f"{where}: the run has no value for the param {param.name!r}.")
+        return self.context["params"][param.name]
 
     def _text(self, source: str, where: str) -> object:
         if isinstance(source, FileText):

@@ -15,9 +15,10 @@ from headway.sdk.authoring.groups.task_group import TaskGroup
 from headway.sdk.authoring.mapped import MappedOperator, check_mapping
 from headway.sdk.authoring.operator import BaseOperator, accepted_names
 from headway.sdk.authoring.task_options import REFUSED
-from headway.sdk.authoring.xcom_arg import XComArg, outputs_in, transform
+from headway.sdk.authoring.xcom_arg import LATE, late_in, transform
 from headway.sdk.context import template_files
 from headway.sdk.harness import version_templates
+from headway.sdk.running.dag_param import DagParam
 from headway.sdk.running.tracebacks import shown_names
 from headway.sdk.values import checks
 
@@ -38,6 +39,10 @@ def to_spec(dag: DAG, relative_path: str) -> DagSpec:
             for (upstream, downstream), label in sorted(dag.edge_labels.items())
         ),
     )
+    if spec.param_schemas or any(task.param_schemas for task in spec.tasks):
+        from headway.domain.dag.params import check_declared  # few DAGs have use for it
+
+        check_declared(spec)
     return spec.notifying(spec.notifiers) if spec.notifiers else spec
 
 
@@ -94,11 +99,8 @@ def _encoded(task: BaseOperator) -> Mapping[str, JsonValue]:
     given = task.shared_arguments() if isinstance(task, MappedOperator) else task.arguments
     encoded: dict[str, JsonValue] = {}
     for name, value in given.items():
-        if name not in fields and any(outputs_in(value)):
-            raise DagError(
-                f"{name} is the output of another task, but no template field; "
-                f"these are: {', '.join(fields) or 'none'}."
-            )
+        if name not in fields:
+            _refuse_late(name, value, fields)
         encoded[name] = encode_argument(_as_data(value), name)
     if isinstance(task, MappedOperator):
         for name, value in task.expansion.data().items():
@@ -106,15 +108,23 @@ def _encoded(task: BaseOperator) -> Mapping[str, JsonValue]:
     return encoded
 
 
+def _refuse_late(name: str, value: object, fields: Sequence[str]) -> None:
+    for found in late_in(value):
+        what = "a param" if isinstance(found, DagParam) else "the output of another task"
+        raise DagError(
+            f"{name} is {what}, but no template field; these are: {', '.join(fields) or 'none'}."
+        )
+
+
 def _as_data(value: object) -> object:
-    """Replace task outputs by references; code is part of the file, so its name will do."""
+    """Replace outputs and params by references; code is part of the file: its name will do."""
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
     return transform(value, _reference)
 
 
 def _reference(leaf: object) -> object:
-    return leaf.reference if isinstance(leaf, XComArg) else leaf
+    return leaf.reference if isinstance(leaf, LATE) else leaf
 
 
 def _bundle_files(dag: DAG) -> tuple[str, ...]:

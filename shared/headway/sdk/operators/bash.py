@@ -9,7 +9,7 @@ from headway.domain.errors import DagError
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.authoring.python_operator import call
 from headway.sdk.authoring.task_options import TaskOptions
-from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.authoring.xcom_arg import LATE, XComArg
 from headway.sdk.context.templates import render
 from headway.sdk.context.told_environment import inherited
 from headway.sdk.exceptions import AirflowException, AirflowSkipException
@@ -55,11 +55,11 @@ class BashOperator(BaseOperator):
         self.output_processor: Callable[[str], Any] = given.pop("output_processor", str)
         super().__init__(task_id, **given)
         try:
-            if not isinstance(bash_command, XComArg):
+            if not isinstance(bash_command, LATE):
                 checks.text(bash_command, "bash_command")
-            if self.env is not None and not isinstance(self.env, XComArg):
+            if self.env is not None and not isinstance(self.env, LATE):
                 checks.mapping(self.env, "env")
-            if self.cwd is not None and not isinstance(self.cwd, XComArg):
+            if self.cwd is not None and not isinstance(self.cwd, LATE):
                 checks.text(self.cwd, "cwd")
             checks.flag(self.append_env, "append_env")
             self.skip_on_exit_code = exit_codes(codes, "skip_on_exit_code")

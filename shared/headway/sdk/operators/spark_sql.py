@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Unpack
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.authoring.python_operator import call
 from headway.sdk.authoring.task_options import TaskOptions
-from headway.sdk.authoring.xcom_arg import XComArg
+from headway.sdk.authoring.xcom_arg import LATE, XComArg
 from headway.sdk.context.templates import render
 from headway.sdk.exceptions import AirflowException, AirflowFailException
 from headway.sdk.operators.statements import Statement, split
@@ -53,9 +53,9 @@ class SparkSQLOperator(BaseOperator):
         super().__init__(task_id, **given)
         self.spark_conn_id = checks.key("connection")(conn_id, f"{self.where}: conn_id")
         self.fetch_rows: int = checks.whole(0)(fetch_rows, f"{self.where}: fetch_rows")
-        if not isinstance(sql, XComArg):
+        if not isinstance(sql, LATE):
             checks.text(sql, f"{self.where}: sql")
-        if self.parameters is not None and not isinstance(self.parameters, XComArg):
+        if self.parameters is not None and not isinstance(self.parameters, LATE):
             checks.mapping(self.parameters, f"{self.where}: parameters")
 
     def execute(self, context: Context) -> list[dict[str, Any]] | None:

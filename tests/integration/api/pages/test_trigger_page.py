@@ -13,6 +13,7 @@ from tests.integration.api.pages.conftest import HTML
 
 from headway.domain.accounts import AccountRole
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.param_schema import ParamSchema
 from headway.testing.data import seed
 
 PARAMS: Final[dict[str, JsonValue]] = {"limit": 10, "fast": False, "city": "Oslo", "tags": ["a"]}
@@ -88,6 +89,80 @@ def test_a_wrong_form_comes_back_as_it_was(
     page = operator.post("/dags/etl/trigger", data={**TYPED, **change}).text
     assert said in page
     assert 'value="Bodø"' in page
+    assert confs(api) == []
+
+
+@pytest.fixture
+def typed(api: Api, operator: TestClient) -> TestClient:
+    """The operator's browser, beside a DAG whose params have schemas."""
+    schemas: dict[str, dict[str, JsonValue]] = {
+        "size": {"type": "integer", "minimum": 1, "maximum": 9, "title": "How <many>"},
+        "mode": {"enum": ["full", "part"], "values_display": {"part": "A part"}},
+        "day": {"type": "string", "format": "date", "section": "When"},
+        "note": {"type": ["string", "null"], "format": "multiline", "section": "When"},
+        "city": {"type": "string", "examples": ["Oslo", "Rome"], "maxLength": 20},
+        "fixed": {"const": "x"},
+    }
+    params: dict[str, JsonValue] = {
+        "size": 3,
+        "mode": "full",
+        "note": None,
+        "city": "",
+        "fixed": "x",
+    }
+    spec = replace(
+        seed.dag(seed.task("a"), dag_id="typed"),
+        params=params,
+        param_schemas=tuple(
+            ParamSchema(name=name, schema=schema, description=f"About {name}.")
+            for name, schema in schemas.items()
+        ),
+    )
+    seed.store(api.engine, spec)
+    return operator
+
+
+def test_the_form_is_what_the_schemas_say(typed: TestClient) -> None:
+    page = typed.get("/dags/typed/trigger").text
+
+    assert "How &lt;many&gt;" in page
+    assert 'name="param.size" value="3" type="number" step="1" min="1" max="9"' in page
+    assert '<option value="&#34;full&#34;" selected>full</option>' in page
+    assert '<option value="&#34;part&#34;">A part</option>' in page
+    assert "<h2>When</h2>" in page
+    assert "<label>day (required)" in page
+    assert 'name="param.day" value="" type="date"' in page
+    assert '<textarea name="param.note"' in page
+    assert 'name="param.city" value="" maxlength="20" list="param.city.suggestions"' in page
+    assert (
+        '<datalist id="param.city.suggestions"><option value="Oslo"><option value="Rome">' in page
+    )
+    assert "<small>About size</small>" in page
+    assert "param.fixed" not in page
+
+
+def test_what_was_chosen_is_the_conf(api: Api, typed: TestClient) -> None:
+    given = {"param.size": "9", "param.mode": '"part"', "param.day": "2024-05-01", "param.note": ""}
+    shown = typed.post("/dags/typed/trigger", data=given)
+    typed.post("/dags/typed/trigger", data=hidden(shown.text))
+
+    assert confs(api) == [{"size": 9, "mode": "part", "day": "2024-05-01"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"param.size": "10"}, "param &#39;size&#39; is 10 and must be at most 9"),
+        ({"param.day": ""}, "param &#39;day&#39; has no value and must have one: text"),
+        ({"param.mode": '"other"'}, "must be one of &#39;full&#39;, &#39;part&#39;"),
+        ({"conf": '{"sise": 1}'}, "has no param &#39;sise&#39; for 1; did you mean size"),
+    ],
+)
+def test_what_the_params_do_not_allow_is_refused(
+    api: Api, typed: TestClient, change: dict[str, str], said: str
+) -> None:
+    given = {"param.day": "2024-05-01", **change}
+    assert said in typed.post("/dags/typed/trigger", data=given).text
     assert confs(api) == []
 
 

@@ -13,8 +13,6 @@ from headway.sdk.authoring.current import DagFile, collect
 NAMES = [(module, name) for module, names in MODULES.items() for name in names]
 AWAITED = {
     "ObjectStoragePath",
-    "Param",
-    "ParamsDict",
     "TriggerDagRunOperator",
 }
 """What the SDK may not have yet: the layer has it as soon as the SDK has."""

@@ -49,7 +49,7 @@ def test_every_option_of_a_task_is_an_attribute() -> None:
         for name, value in vars(TaskAttributes).items()
         if isinstance(value, OptionAttribute | CallbackAttribute)
     }
-    assert attributes == {*STORED, *OF_TASK, ON_EXECUTE}
+    assert attributes == {*STORED, *OF_TASK, ON_EXECUTE, "params"}
     assert OPTIONS.keys() == STORED.keys() - {"sla", "notify"}
 
 

@@ -8,7 +8,15 @@ import pendulum
 import pytest
 
 from headway.domain.errors import DagError, TimetableError
-from headway.sdk import DAG, ContinuousTimetable, CronTimetable, Delayed, EmptyOperator, dag
+from headway.sdk import (
+    DAG,
+    BashOperator,
+    ContinuousTimetable,
+    CronTimetable,
+    Delayed,
+    EmptyOperator,
+    dag,
+)
 from headway.sdk.harness.specification import to_spec
 
 
@@ -227,18 +235,19 @@ def test_an_id_that_cannot_be_stored_is_refused() -> None:
 
 def test_the_decorator_makes_a_dag_at_each_call() -> None:
     @dag(schedule="@daily", tags=["nyc"])
-    def flights(first: str = "land") -> None:
+    def flights(carrier: str = "UA") -> None:
         """Land the flights."""
-        EmptyOperator(task_id=first)
+        BashOperator(task_id="land", bash_command=f"land {carrier}")
 
-    made, other = flights(), flights("fetch")
+    made, other = flights(), flights("AA")
 
     assert (made.dag_id, made.spec.doc_md, made.spec.tags) == (
         "flights",
         "Land the flights.",
         ("nyc",),
     )
-    assert ([task.task_id for task in made.tasks], list(other.task_dict)) == (["land"], ["fetch"])
+    assert made.task_ids == other.task_ids == ["land"]
+    assert (dict(made.params), dict(other.params)) == ({"carrier": "UA"}, {"carrier": "AA"})
 
 
 def test_the_decorator_works_bare_and_its_docstring_gives_way() -> None:

@@ -10,6 +10,8 @@ import headway.sdk
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
+from headway.domain.schemas.formats import FORMATS
+from headway.domain.schemas.keywords import KEYWORDS
 from headway.domain.states import Outcome
 from headway.sdk import DAG
 from headway.sdk.authoring.callbacks import call
@@ -20,6 +22,9 @@ from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.context import CONTEXT_NAMES, Context
 from headway.sdk.running.task_runtime import LocalRuntime, MappedXComs, SparkApplication, XComs
+
+NO_USE = {"description", "default", "$schema", "$comment"}
+"""Keywords that a param has by other means, or that say nothing to anybody."""
 
 GUIDE = (Path(__file__).parents[4] / "docs" / "authoring.md").read_text()
 
@@ -138,6 +143,26 @@ def test_the_example_of_callbacks_has_functions_for_what_it_says(
     assert spec.callbacks == (CallbackEvent.FAILURE,)
     assert [task.callbacks for task in spec.tasks] == [(CallbackEvent.FAILURE, CallbackEvent.RETRY)]
     assert capsys.readouterr().out == "would tell somebody about r: task_failure, None\n"
+
+
+def test_the_example_of_params_runs(
+    tmp_path: Path, run: Callable[..., Result], xcoms: XComs
+) -> None:
+    dag = example(-1, tmp_path)
+    spec = to_spec(dag, "example.py")
+
+    run(dag.get_task("count"), conf={"table": "planes", "rows": 5})
+
+    assert spec.params == {"rows": 100, "mode": "full", "table": "flights"}
+    assert xcoms["count", "return_value"] == "5 rows of planes, full"
+
+
+def test_every_keyword_and_format_of_a_param_is_in_the_guide() -> None:
+    section = GUIDE.split("## Params", 1)[1].split("\n## ", 1)[0]
+    mentioned = set(re.findall(r"`([A-Za-z0-9_-]+)`", section))
+
+    assert {name for name in KEYWORDS if name not in NO_USE} - mentioned == set()
+    assert FORMATS.keys() - mentioned == set()
 
 
 def test_every_name_is_in_the_guide() -> None:

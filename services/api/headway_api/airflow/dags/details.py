@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 from headway.actions.lookup import current_dag
 from headway.db.reads.pages.dag_pages import ListedDagRow
 from headway.domain.accounts import Permission
-from headway.domain.arguments import JsonValue
 from headway.domain.dag.spec import DagSpec
 from headway_api.airflow.dags.listing import shown_dags
 from headway_api.airflow.dags.models import ShownDag
 from headway_api.airflow.named import DagId, dag_of
+from headway_api.airflow.params_shown import ShownParam, shown_params
 from headway_api.airflow.versions_shown import ShownVersion, shown_version
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.documented import errors
@@ -36,7 +36,7 @@ class ShownDagDetails(ShownDag):
     is_paused_upon_creation: bool | None
     last_parsed: datetime | None
     latest_dag_version: ShownVersion | None
-    params: dict[str, JsonValue]
+    params: dict[str, ShownParam]
     render_template_as_native_obj: bool = False
     template_search_path: list[str] | None = None
     timezone: str
@@ -78,7 +78,7 @@ def _details(dag: ShownDag, it: ListedDagRow, spec: DagSpec) -> ShownDagDetails:
         is_paused_upon_creation=spec.is_paused_upon_creation,
         last_parsed=it.parsed_at,
         latest_dag_version=_version(it),
-        params=dict(spec.params),
+        params=shown_params(spec),
         timezone=spec.timezone,
     )
 

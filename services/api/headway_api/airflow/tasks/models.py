@@ -1,7 +1,7 @@
 """Tasks of a DAG as Airflow's clients know them."""
 
 from datetime import datetime, timedelta
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, Field
 
@@ -9,6 +9,7 @@ from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import TaskSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
+from headway_api.airflow.params_shown import ShownParam, shown_params
 
 
 class ShownDuration(BaseModel):
@@ -52,7 +53,7 @@ class ShownTask(BaseModel):
     downstream_task_ids: list[str]
     doc_md: str | None
     operator_name: str
-    params: dict[str, Any] = {}
+    params: dict[str, ShownParam]
     class_ref: dict[str, str]
     is_mapped: bool
     extra_links: list[str] = []
@@ -81,6 +82,7 @@ class ShownTask(BaseModel):
             downstream_task_ids=sorted(graph.downstream[task.task_id]),
             doc_md=task.doc_md,
             operator_name=task.operator,
+            params=shown_params(task),
             class_ref={"class_name": task.operator},
             is_mapped=bool(task.mapped_over),
         )

@@ -12,10 +12,10 @@ from headway.actions.lookup import current_dag
 from headway.actions.runs.trigger import TriggerRequest, trigger
 from headway.db.core.server import now
 from headway.domain.accounts import Permission
-from headway.domain.arguments import JsonValue
+from headway.domain.dag.params import KnownParam, known_params
 from headway.domain.errors import ConflictError, RequestError
 from headway_api.auth.caller import AnyCaller, Caller
-from headway_api.pages.dags.param_fields import PREFIX, param_fields, typed
+from headway_api.pages.dags.param_fields import PREFIX, in_sections, param_fields, typed
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.confirming import PREVIEW, PageChange, carried_out, rehearsed
 from headway_api.pages.frame.fields import date, json_object
@@ -88,9 +88,9 @@ def _trigger(
     )
 
 
-def _params(caller: Caller, conn: Connection, dag_id: str) -> Mapping[str, JsonValue]:
+def _params(caller: Caller, conn: Connection, dag_id: str) -> list[KnownParam]:
     caller.check_dag(conn, Permission.OPERATE, dag_id)
-    return current_dag(conn, dag_id).spec.params
+    return known_params(current_dag(conn, dag_id).spec)
 
 
 def _form(
@@ -105,7 +105,7 @@ def _form(
     context: dict[str, Any] = {
         "dag_id": dag_id,
         "fields": fields,
-        "params": param_fields(params, given),
+        "sections": in_sections(param_fields(params, given)),
         "said": said,
     }
     return page(request, "trigger.html", caller, context)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli.commands.dags import dag_deletion, dag_time, dag_versions
+from headway.cli.commands.dags import dag_deletion, dag_params, dag_time, dag_versions
 from headway.cli.screen.output import Format, Output, as_row, tell
 from headway.runtime.logs.escaping import say
 
@@ -97,7 +97,7 @@ def unpause(dag_id: str, output: Output = Format.TABLE) -> None:
 
 
 @app.command()
-def trigger(
+def trigger(  # noqa: PLR0913, PLR0917 - each is an option
     dag_id: str,
     conf: Annotated[str | None, typer.Option(help="Configuration of the run, as JSON.")] = None,
     run_id: Annotated[str | None, typer.Option(help="The id of the run.")] = None,
@@ -109,6 +109,9 @@ def trigger(
         tuple[str, str] | None,
         typer.Option(help="Start and end of the run's interval, for example a whole month."),
     ] = None,
+    help_params: Annotated[
+        bool, typer.Option("--help-params", help="List what the conf may have; create no run.")
+    ] = False,
     output: Output = Format.TABLE,
 ) -> None:
     """Create a run of a DAG, for now or for another time.
@@ -116,26 +119,10 @@ def trigger(
     A run for a future time waits for that time. Exception: if the DAG has no schedule and
     HEADWAY_SCHEDULER_ALLOW_TRIGGER_IN_FUTURE is true, the run starts at once.
     """
-    from headway.actions.lookup import current_dag
-    from headway.actions.runs import trigger as action
-    from headway.cli.input.acting import act
-    from headway.cli.input.session import actor
-    from headway.cli.input.values import parse_conf, parse_date, parse_interval
-    from headway.db.core.server import now
-    from headway.runtime.settings import configuration
-    from headway.runtime.settings.scheduler import SchedulerSettings
-
-    given = parse_conf(conf)
-    in_future = configuration.read(SchedulerSettings).allow_trigger_in_future
-
-    def work(conn: "Transaction") -> str:
-        zone = current_dag(conn, dag_id).spec.timezone
-        date = None if logical_date is None else parse_date(logical_date, zone)
-        about = None if interval is None else parse_interval(interval, zone)
-        request = action.TriggerRequest(dag_id, given, run_id, date, in_future, about)
-        return action.trigger(conn, request, now(conn), actor())
-
-    made = act(work)
+    if help_params:
+        dag_params.show_params(dag_id, output)
+        return
+    made = _create_run(dag_id, conf, run_id, logical_date, interval)
     tell(f"Created the run {made} of {dag_id}.", {"dag_id": dag_id, "run_id": made}, output)
 
 
@@ -165,6 +152,35 @@ def _entry(entry: "ListedDag") -> dict[str, Any]:
     names = [field.name for field in fields(DagView)]
     dag = dict.fromkeys(names) if entry.dag is None else as_row(entry.dag)
     return {**dag, **as_row(entry.file)}
+
+
+def _create_run(
+    dag_id: str,
+    conf: str | None,
+    run_id: str | None,
+    logical_date: str | None,
+    interval: tuple[str, str] | None,
+) -> str:
+    from headway.actions.lookup import current_dag
+    from headway.actions.runs import trigger as action
+    from headway.cli.input.acting import act
+    from headway.cli.input.session import actor
+    from headway.cli.input.values import parse_conf, parse_date, parse_interval
+    from headway.db.core.server import now
+    from headway.runtime.settings import configuration
+    from headway.runtime.settings.scheduler import SchedulerSettings
+
+    given = parse_conf(conf)
+    in_future = configuration.read(SchedulerSettings).allow_trigger_in_future
+
+    def work(conn: "Transaction") -> str:
+        zone = current_dag(conn, dag_id).spec.timezone
+        date = None if logical_date is None else parse_date(logical_date, zone)
+        about = None if interval is None else parse_interval(interval, zone)
+        request = action.TriggerRequest(dag_id, given, run_id, date, in_future, about)
+        return action.trigger(conn, request, now(conn), actor())
+
+    return act(work)
 
 
 def _set_paused(dag_id: str, output: Format, *, paused: bool) -> None:

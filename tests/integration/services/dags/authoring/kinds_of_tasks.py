@@ -64,10 +64,10 @@ def of_a_function(greeting: str = "hello") -> None:
     """A DAG that a function makes."""
 
     @task(task_id="greet")
-    def make_greeting() -> str:
-        return greeting
+    def make_greeting(words: str) -> str:
+        return words
 
-    make_greeting()
+    make_greeting(greeting)
 
 
 of_a_function("good day")

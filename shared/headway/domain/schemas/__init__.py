@@ -1,0 +1,1 @@
+"""The part of JSON schema by which params are checked."""
