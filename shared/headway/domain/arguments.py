@@ -7,9 +7,12 @@ to another task's XCom as a tagged map.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from math import isfinite
+from pathlib import PurePath
 from typing import Any, Final
+from uuid import UUID
 
 from typing_extensions import TypeAliasType
 
@@ -29,6 +32,15 @@ RETURN_VALUE: Final = "return_value"
 """The XCom key under which a task's return value is stored."""
 
 TAG: Final = "__headway__"
+
+_BY_TEXT: Final[Mapping[type, str]] = {
+    datetime: "datetime",  # before the class that it is a subclass of
+    date: "date",
+    time: "time",
+    PurePath: "path",
+    Decimal: "decimal",
+    UUID: "uuid",
+}
 
 DEEPEST: Final = 32
 """Levels of lists and maps beyond which an argument is refused."""
@@ -118,16 +130,14 @@ def _encode_tagged(value: object, where: str) -> JsonValue:
         return {TAG: "xcom", "task_id": value.task_id, "key": value.key}
     if isinstance(value, ParamReference):
         return {TAG: "param", "name": value.name}
-    if isinstance(value, datetime):
-        if value.tzinfo is None:
-            raise DagError(f"{where} is the date {value} without a time zone; give it one.")
-        return {TAG: "datetime", "value": value.isoformat()}
-    if isinstance(value, time):
-        return {TAG: "time", "value": value.isoformat()}
+    for kind, name in _BY_TEXT.items():
+        if isinstance(value, kind):
+            text = value.isoformat() if isinstance(value, date | time) else str(value)
+            return {TAG: name, "value": _check_scalar(text, where)}
     if isinstance(value, timedelta):
         return {TAG: "timedelta", "seconds": value.total_seconds()}
     raise DagError(
         f"{where} is of type {type(value).__name__}, which cannot be stored with the DAG. "
-        "Pass JSON values, aware datetimes, times, timedeltas or another task's output, "
-        "and build anything else inside the task."
+        "Pass JSON values, dates, times, timedeltas, paths, decimals, UUIDs or another task's "
+        "output, and build anything else inside the task."
     )

@@ -11,16 +11,22 @@ import linecache
 import sys
 import traceback
 import types
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from importlib.abc import InspectLoader
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Callable  # noqa: UP035 - Python 3.8 knows no other
+from uuid import UUID
 
 TAG = "__headway__"
 DECODERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "datetime": lambda it: datetime.fromisoformat(it["value"]),
+    "date": lambda it: date.fromisoformat(it["value"]),
+    "path": lambda it: Path(it["value"]),
+    "decimal": lambda it: Decimal(it["value"]),
+    "uuid": lambda it: UUID(it["value"]),
     "time": lambda it: time.fromisoformat(it["value"]),
     "timedelta": lambda it: timedelta(seconds=it["seconds"]),
     "set": lambda it: {decoded(item) for item in it["items"]},

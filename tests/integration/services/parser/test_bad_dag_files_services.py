@@ -118,8 +118,8 @@ BAD = {
         """,
         (
             "DAG 'unserializable', task 'a': op_args[0]['file'] is of type TextIOWrapper, which "
-            "cannot be stored with the DAG. Pass JSON values, aware datetimes, timedeltas or "
-            "another task's output, and build anything else inside the task."
+            "cannot be stored with the DAG. Pass JSON values, dates, times, timedeltas, paths, "
+            "decimals, UUIDs or another task's output, and build anything else inside the task."
         ),
     ),
     "exits": (
