@@ -140,6 +140,10 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     def prepare_template(self) -> None:
         """Change template fields after the files that they name are read, before they render."""
 
+    def render_template(self, content: Any, context: "Context") -> Any:
+        """Return content with its templates rendered, also those in lists and dictionaries."""
+        return context["ti"].render(content, context)
+
     def on_kill(self) -> None:
         """Do what there is to do when the task is told to stop, such as to cancel a job elsewhere.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from math import prod
 from socket import gethostname
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.states import RunState, RunType, TaskState
@@ -214,6 +214,12 @@ class TaskInstance:
     def get_dagrun(self) -> DagRun:
         """Return the run."""
         return self.dag_run
+
+    def render(self, content: object, context: "Context") -> Any:
+        """Return content with its templates rendered, also those in lists and dictionaries."""
+        from headway.sdk.context.templates import render  # which needs this module in its turn
+
+        return render(content, context, f"{self.task.where}: render_template()")
 
     def get_template_context(self) -> Context:
         """Return the context in which it runs."""

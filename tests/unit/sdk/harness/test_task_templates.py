@@ -144,3 +144,14 @@ def test_text_without_templates_never_loads_the_engine() -> None:
         "assert 'jinja2' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_task_renders_what_it_has_only_when_it_runs(
+    dag: DAG, run: Run, xcoms: dict[tuple[str, str], JsonValue]
+) -> None:
+    class Late(BaseOperator):
+        def execute(self, context: Context) -> Any:
+            return self.render_template({"day": ["{{ ds }}"], "task": "{{ ti.task_id }}"}, context)
+
+    assert run(Late(task_id="late")).outcome is Outcome.SUCCESS
+    assert xcoms["late", "return_value"] == {"day": ["2013-01-01"], "task": "late"}
