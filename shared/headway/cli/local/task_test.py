@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,9 @@ def run_task(file: Path, wanted: TaskWanted, now: datetime) -> int:
         xcoms, mapped = given_xcoms(dag, wanted.xcoms)
         trial = Trial(
             dag=dag,
-            facts=run_facts(spec, interval_of(spec, wanted.date, now), wanted.conf, now),
+            facts=replace(
+                run_facts(spec, interval_of(spec, wanted.date, now), wanted.conf, now), is_test=True
+            ),
             spark=lambda key, stack: spark.access(key, code, stack),
             secrets=LocalSecrets(provided_here()),
             advise=lambda error: code.advice(error, path),

@@ -159,7 +159,6 @@ def run_facts(
         run_after=run_after or now,
         start_date=now,
         conf=conf,
-        is_test=True,
     )
 
 

@@ -17,7 +17,7 @@ class RunFacts:
     `start_date` is when the run started.  Callbacks are told the states that are since what
     they are called for.  The attempt started, ended and ran on a host, as far as that is known;
     the run was `queued_at` and ended.  `base_url` is what the addresses of pages begin with.
-    One that `is_test` is run by `headway dags test`.
+    One that `is_test` is run by `headway tasks test`.
     """
 
     dag_id: str

@@ -18,8 +18,8 @@ from headway.sdk import DAG, task
 
 with DAG("trial", schedule="@daily", start_date=pendulum.datetime(2024, 1, 1), params={"last": 2}):
     @task
-    def plan(ds, params):
-        return [ds, params["last"]]
+    def plan(ds, params, test_mode):
+        return [ds, params["last"], test_mode]
     @task
     def show(x, ti):
         return [x, ti.xcom_pull("plan", key="rows", default=0)]
@@ -68,7 +68,7 @@ def test_a_task_runs_for_a_day_with_params_and_what_it_leaves_is_printed(file: P
     assert lines == [
         "[plan] running",
         "[plan] success",
-        '[plan] return_value = ["2024-01-05", 7]',
+        '[plan] return_value = ["2024-01-05", 7, true]',
     ]
 
 
