@@ -3,9 +3,13 @@
 import json
 import os
 import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import Popen
 from threading import Event, Timer
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -164,11 +168,11 @@ def test_a_background_process_ends_with_the_command(dag: DAG, run: Run, xcoms: X
 
 @pytest.fixture
 def interrupt() -> Iterator[Callable[[Path], None]]:
-    """Raise KeyboardInterrupt in the main thread once a file has content."""
+    """Raise KeyboardInterrupt in the main thread once a file has content, and that waits."""
     timers: list[Timer] = []
 
     def watch(file: Path) -> None:
-        if file.exists() and file.read_text().endswith("\n"):
+        if file.exists() and file.read_text().endswith("\n") and is_waiting():
             os.kill(os.getpid(), signal.SIGINT)
         else:
             timers.append(Timer(0.02, watch, [file]))
@@ -208,6 +212,14 @@ def test_wrong_arguments_are_refused(dag: DAG, options: dict[str, Any], message:
 
     with pytest.raises(DagError, match=f"^DAG 'flights', task 'bash': {message}"):
         BashOperator(task_id="bash", **given)
+
+
+def is_waiting() -> bool:
+    """Whether the main thread waits for a process: not while it starts one."""
+    frame: FrameType | None = sys._current_frames()[threading.main_thread().ident or 0]
+    while frame is not None and frame.f_code is not Popen.wait.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def is_gone(pid: int) -> bool:
