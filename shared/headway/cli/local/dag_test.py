@@ -21,6 +21,7 @@ from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import DagError, DagNotFoundError, EmbeddedError, HeadwayError
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome, RunState, RunType, TaskState
+from headway.domain.xcoms import length_of
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.settings import configuration
 from headway.runtime.settings.secret_keys import provided_here
@@ -108,9 +109,9 @@ class TestRun:
         states = self.states[task_id]
         if -1 not in states:
             return len(self.mapped.get((task_id, key), {}))
-        value = self.xcoms.get((task_id, key))
-        if isinstance(value, list | dict):
-            return len(value)
+        length = length_of(self.xcoms.get((task_id, key)))
+        if length is not None:
+            return length
         return 0 if states[-1] is TaskState.SKIPPED else None
 
     def _move(self, task_id: str, state: TaskState) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.states import RunState, RunType, TaskState
@@ -11,7 +11,7 @@ from headway.sdk.authoring.expansion import check_expandable
 from headway.sdk.authoring.xcom_arg import XComArg
 from headway.sdk.exceptions import XComNotFound
 from headway.sdk.running.task_runtime import TaskRuntime
-from headway.sdk.values.xcom import XCOM_LIMIT, check_xcom
+from headway.sdk.xcoms.codec import decode_xcom, encode_xcom
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
@@ -53,7 +53,7 @@ class TaskInstance:
     map_index: int
     state: TaskState
     runtime: TaskRuntime
-    fetched: dict[tuple[str, str], list[JsonValue]] = field(default_factory=dict, repr=False)
+    fetched: dict[tuple[str, str], list[Any]] = field(default_factory=dict, repr=False)
 
     @property
     def task_id(self) -> str:
@@ -71,21 +71,20 @@ class TaskInstance:
         return self.dag_run.run_id
 
     def xcom_push(self, key: str, value: object) -> None:
-        """Leave a JSON value under `key` for other tasks."""
-        where = f"The XCom {key!r} of task {self.task_id!r}"
-        checked = check_xcom(value, where, XCOM_LIMIT)
+        """Leave a value under `key` for other tasks."""
+        encoded = encode_xcom(value, _named(self.task_id, key))
         if self.map_index < 0:
-            check_expandable(self.task, key, checked)
-        self.runtime.push_xcom(key, checked)
+            check_expandable(self.task, key, value)
+        self.runtime.push_xcom(key, encoded)
 
     def xcom_pull(
         self,
         task_ids: str | Iterable[str] | None = None,
         key: str = RETURN_VALUE,
-        default: JsonValue = None,
+        default: Any = None,
         *,
         map_indexes: MapIndexes = None,
-    ) -> JsonValue:
+    ) -> Any:
         """Return what a task of this run left under `key`, or `default`.
 
         A mapped task gives the list of what its instances left, in the order of their
@@ -94,7 +93,7 @@ class TaskInstance:
         """
         if task_ids is None or isinstance(task_ids, str):
             return self._left(task_ids, key, default, map_indexes)
-        found: list[JsonValue] = []
+        found: list[Any] = []
         for task_id in task_ids:
             left = self._left(task_id, key, default, map_indexes)
             lists = isinstance(map_indexes, Iterable) or (
@@ -103,7 +102,7 @@ class TaskInstance:
             found += left if lists and isinstance(left, list) else [left]
         return found
 
-    def resolve(self, output: XComArg) -> JsonValue:
+    def resolve(self, output: XComArg) -> Any:
         """Return the value of another task's output; a task that returned nothing gives None.
 
         The output of a mapped task is the list of what its instances left.
@@ -112,7 +111,7 @@ class TaskInstance:
         if output.operator.is_mapped:
             return self._results(task_id, key)
         try:
-            return self.runtime.pull_xcom(task_id, key)
+            stored = self.runtime.pull_xcom(task_id, key)
         except KeyError:
             if key == RETURN_VALUE:
                 return None
@@ -120,10 +119,9 @@ class TaskInstance:
                 f"Task {self.task_id!r} needs the XCom {key!r} of task {task_id!r}, which left "
                 "none; push it there, or return a dictionary with @task(multiple_outputs=True)."
             ) from None
+        return decode_xcom(stored, _named(task_id, key))
 
-    def _left(
-        self, task_id: str | None, key: str, default: JsonValue, map_indexes: MapIndexes
-    ) -> JsonValue:
+    def _left(self, task_id: str | None, key: str, default: Any, map_indexes: MapIndexes) -> Any:
         if map_indexes is None and task_id is None:
             return self._left_by(self.task_id, key, default, self.map_index)
         task_id = task_id or self.task_id
@@ -133,17 +131,23 @@ class TaskInstance:
             return self._results(task_id, key)
         return self._left_by(task_id, key, default, -1 if map_indexes is None else map_indexes)
 
-    def _left_by(self, task_id: str, key: str, default: JsonValue, map_index: int) -> JsonValue:
+    def _left_by(self, task_id: str, key: str, default: Any, map_index: int) -> Any:
         try:
-            return self.runtime.pull_xcom(task_id, key, map_index)
+            stored = self.runtime.pull_xcom(task_id, key, map_index)
         except KeyError:
             return default
+        return decode_xcom(stored, _named(task_id, key))
 
-    def _results(self, task_id: str, key: str) -> list[JsonValue]:
+    def _results(self, task_id: str, key: str) -> list[Any]:
         if (task_id, key) not in self.fetched:
-            self.fetched[task_id, key] = self.runtime.pull_xcoms(task_id, key)
+            stored = self.runtime.pull_xcoms(task_id, key)
+            self.fetched[task_id, key] = [decode_xcom(it, _named(task_id, key)) for it in stored]
         return list(self.fetched[task_id, key])
 
     def _is_mapped(self, task_id: str) -> bool:
         tasks = self.task.dag.task_dict if self.task.dag else {}
         return task_id in tasks and tasks[task_id].is_mapped
+
+
+def _named(task_id: str, key: str) -> str:
+    return f"The XCom {key!r} of task {task_id!r}"

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.interval import PriorRun
+from headway.domain.xcoms import XComItem, items_of
 from headway.sdk.exceptions import AirflowException
 
 DEFAULT_SPARK: Final = "spark_default"
@@ -67,7 +68,7 @@ class TaskSecrets(Protocol):
 
 
 class TaskRuntime(TaskSecrets, Protocol):
-    """The supervisor's side of a running task."""
+    """The supervisor's side of a running task.  It has XComs as they are stored."""
 
     def pull_xcom(self, task_id: str, key: str, map_index: int = -1) -> JsonValue:
         """Return what a task of the same run left under `key`; KeyError when nothing.
@@ -87,7 +88,7 @@ class TaskRuntime(TaskSecrets, Protocol):
         """
         ...
 
-    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+    def xcom_item(self, task_id: str, key: str, index: int) -> XComItem:
         """Return one item of what a task left: of a dictionary, a key with its value."""
         ...
 
@@ -194,7 +195,7 @@ class LocalRuntime:
         """Return how many items there are in what a task left."""
         return len(self._items(task_id, key))
 
-    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+    def xcom_item(self, task_id: str, key: str, index: int) -> XComItem:
         """Return one item of what a task left."""
         return self._items(task_id, key)[index]
 
@@ -210,9 +211,9 @@ class LocalRuntime:
         """Hand the application to `submit`."""
         self.submit(application)
 
-    def _items(self, task_id: str, key: str) -> Sequence[JsonValue | tuple[str, JsonValue]]:
+    def _items(self, task_id: str, key: str) -> Sequence[XComItem]:
         if (task_id, key) in self.mapped:
             return self.pull_xcoms(task_id, key)
-        left = self.xcoms[task_id, key]
-        assert isinstance(left, list | dict)
-        return list(left.items()) if isinstance(left, dict) else left
+        items = items_of(self.xcoms[task_id, key])
+        assert items is not None
+        return items
