@@ -36,7 +36,7 @@ class XComNotFound(RefusedException):
 
 
 class XComError(HeadwayError):
-    """A value cannot be stored as an XCom: it is not JSON, or too large."""
+    """A value cannot be an XCom, or a stored one cannot be turned back into what it was."""
 
 
 class TemplateError(DagError):

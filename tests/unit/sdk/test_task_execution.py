@@ -31,9 +31,9 @@ def raising(error: BaseException) -> BaseOperator:
 
 def test_success_pushes_what_is_returned(dag: DAG, run: Run, xcoms: XComs) -> None:
     @task
-    def work(ti: Any) -> tuple[int, int]:
+    def work(ti: Any) -> list[int]:
         ti.xcom_push(key="rows", value=842)
-        return (1, 2)
+        return [1, 2]
 
     assert run(work()) == Result(outcome=Outcome.SUCCESS)
     assert xcoms == {("work", "rows"): 842, ("work", "return_value"): [1, 2]}
@@ -63,16 +63,16 @@ def test_an_own_xcom_is_pulled_without_naming_the_task(dag: DAG, run: Run, xcoms
     assert xcoms["work", "return_value"] == 842
 
 
-def test_a_return_value_that_is_not_json_fails_the_task(dag: DAG, run: Run) -> None:
+def test_a_return_value_that_cannot_be_an_xcom_fails_the_task(dag: DAG, run: Run) -> None:
     @task
     def work() -> list[object]:
-        return [{"rows": {1}}]
+        return [{"rows": {1j}}]
 
     result = run(work())
 
     assert result.outcome is Outcome.FAILED
     assert str(result.error).startswith(
-        "The return value of task 'work'[0]['rows'] is of type set, which is not JSON."
+        "The return value of task 'work'[0]['rows'], in the set, is of type complex, which"
     )
 
 
@@ -97,6 +97,50 @@ def test_multiple_outputs_need_a_dictionary(dag: DAG, run: Run) -> None:
         return [1]
 
     assert "must be a dictionary, because it has multiple_outputs" in str(run(work()).error)
+
+
+def test_multiple_outputs_keep_their_types_and_have_names(dag: DAG, run: Run, xcoms: XComs) -> None:
+    @task(multiple_outputs=True)
+    def work() -> dict[Any, Any]:
+        return {"pair": (1, 2), "by_number": {1: "a"}}
+
+    @task(multiple_outputs=True)
+    def numbers() -> dict[Any, Any]:
+        return {1: "a"}
+
+    @task
+    def reads(pair: Any, whole: Any, text: str, ti: Any = None) -> str:
+        pulled = ti.xcom_pull("work", key="by_number")
+        return repr([pair, whole, text, pulled, ti.xcom_pull(["work"], key="pair")])
+
+    made = work()
+    run(made)
+    assert run(reads(made["pair"], made, f"got {made['pair']}")).outcome is Outcome.SUCCESS
+
+    assert xcoms["reads", "return_value"] == repr(
+        [(1, 2), {"pair": (1, 2), "by_number": {1: "a"}}, "got (1, 2)", {1: "a"}, [(1, 2)]]
+    )
+    assert "multiple_outputs and the key 1; name each XCom with a string, or" in str(
+        run(numbers()).error
+    )
+
+
+def test_a_stored_value_that_cannot_be_turned_back_fails_who_reads_it(
+    dag: DAG, run: Run, xcoms: XComs
+) -> None:
+    @task
+    def work() -> None: ...
+
+    @task
+    def reads(value: Any) -> None: ...
+
+    made = work()
+    xcoms["work", "return_value"] = {"__headway__": "pickle", "base64": ""}
+
+    assert run(reads(made)).error == (
+        "The XCom 'return_value' of task 'work' cannot be turned back into what it was: this "
+        "release does not know 'pickle'."
+    )
 
 
 def test_skip_fail_and_plain_failure(dag: DAG, run: Run) -> None:

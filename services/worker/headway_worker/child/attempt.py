@@ -14,6 +14,7 @@ from headway.domain.connection import Connection
 from headway.domain.errors import DagError
 from headway.domain.interval import PriorRun
 from headway.domain.states import Outcome
+from headway.domain.xcoms import XComItem
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.bundle.bundle_code import BundleCode
@@ -23,7 +24,7 @@ from headway.sdk.harness.execution import Result, end_application, execute
 from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.running.task_runtime import RunName, SparkApplication
 from headway.sdk.running.tracebacks import message_of, traceback_of
-from headway.sdk.values.xcom import check_xcom
+from headway.sdk.values.xcom import check_size
 from headway_worker.child.records import send_records
 from headway_worker.protocol.order import TaskOrder, prior_from_frame
 from headway_worker.protocol.result_codec import result_to_frame
@@ -91,7 +92,7 @@ class Asking:
         """Return how many items there are in what a task left."""
         return int(self._ask_xcom("xcom_length", task_id, key)["length"])
 
-    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+    def xcom_item(self, task_id: str, key: str, index: int) -> XComItem:
         """Return one item of what a task left; the others stay where they are."""
         answer = self._ask_xcom("xcom_item", task_id, key, index=index)
         item: JsonValue = answer["item"]
@@ -146,7 +147,7 @@ class ChannelRuntime(Asking):
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value for other tasks."""
-        check_xcom(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
+        check_size(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
         self.ask({"ask": "push_xcom", "key": key, "value": value})
 
     def get_connection(self, conn_id: str) -> Connection | None:

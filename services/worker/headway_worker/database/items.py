@@ -4,21 +4,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from sqlalchemy import Connection, Engine
 
 from headway.db.core.engine import reader
 from headway.db.execution import xcoms
 from headway.db.execution.attempts import Claimed
-from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError
+from headway.domain.xcoms import XComItem, items_of
 
 MOST_LISTS: Final = 16
 MOST_ITEMS: Final = 200_000
 """What is kept at most, over all lists; the one read last is kept whatever its length."""
-
-Item: TypeAlias = "JsonValue | tuple[str, JsonValue]"
 
 
 @dataclass(slots=True)
@@ -60,7 +58,7 @@ class MappedItems:
             found = xcoms.source(conn, claimed.key, claimed.dag_run_id, task_id)
             return len(self._list(conn, claimed, found, (task_id, key)))
 
-    def item(self, claimed: Claimed, task_id: str, key: str, index: int) -> Item:
+    def item(self, claimed: Claimed, task_id: str, key: str, index: int) -> XComItem:
         """Return one item: of a dictionary, a key with its value in a tuple."""
         with reader(self.engine).connect() as conn:
             found = xcoms.source(conn, claimed.key, claimed.dag_run_id, task_id)
@@ -70,7 +68,7 @@ class MappedItems:
                     f"There is no item {index} any more: task {task_id!r} has left {len(items)} "
                     f"under {key!r} by now. Clear the mapped task as a whole."
                 )
-            item: Item = items[index]
+            item: XComItem = items[index]
             if found.winner is not None:
                 return item
             value = xcoms.pull(conn, claimed.dag_run_id, task_id, key, items[index])
@@ -94,13 +92,11 @@ class MappedItems:
         return self._kept.get((winner, key), lambda: _read(conn, winner, task_id, key))
 
 
-def _read(conn: Connection, winner: tuple[int, int], task_id: str, key: str) -> list[Item]:
+def _read(conn: Connection, winner: tuple[int, int], task_id: str, key: str) -> Sequence[XComItem]:
     left = xcoms.pull_from(conn, winner, key)
-    value = None if left is None else left[0]
-    if isinstance(value, dict):
-        return list(value.items())
-    if not isinstance(value, list):
+    items = None if left is None else items_of(left[0])
+    if items is None:
         raise ConflictError(
             f"Task {task_id!r} has left no list or dictionary under {key!r} to expand a task over."
         )
-    return [*value]
+    return items

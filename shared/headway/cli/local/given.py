@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError, RequestError
+from headway.domain.xcoms import XComItem
 from headway.sdk.authoring.definition import DAG
 from headway.sdk.exceptions import XComNotFound
 from headway.sdk.running.task_runtime import (
@@ -19,7 +20,8 @@ from headway.sdk.running.task_runtime import (
     TaskSecrets,
     XComs,
 )
-from headway.sdk.values.xcom import check_xcom
+from headway.sdk.values.xcom import check_json
+from headway.sdk.xcoms.codec import encode_xcom
 
 GivenConnection: TypeAlias = Connection | str | Mapping[str, Any]
 """A connection as it is, as a URI or JSON text, or by its fields."""
@@ -54,7 +56,7 @@ class LoneRuntime(LocalRuntime):
         self._need(task_id, key)
         return LocalRuntime.xcom_length(self, task_id, key)
 
-    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+    def xcom_item(self, task_id: str, key: str, index: int) -> XComItem:
         """Return one item of what was given."""
         self._need(task_id, key)
         return LocalRuntime.xcom_item(self, task_id, key, index)
@@ -81,7 +83,7 @@ def given_xcoms(dag: DAG, given: Mapping[XComKey, object]) -> tuple[XComs, Mappe
     for whose, value in given.items():
         task_id, key = (whose, RETURN_VALUE) if isinstance(whose, str) else whose
         where = f"The XCom {key!r} given for task {task_id!r}"
-        checked = check_xcom(value, where)
+        checked = encode_xcom(value, where)
         if not dag.get_task(task_id).is_mapped:
             xcoms[task_id, key] = checked
         elif isinstance(checked, list):
@@ -115,7 +117,7 @@ def given_secrets(
 ) -> GivenSecrets:
     """Return these connections and variables; a variable that is no text is held as JSON."""
     texts = {
-        key: value if isinstance(value, str) else json.dumps(check_xcom(value, f"Variable {key!r}"))
+        key: value if isinstance(value, str) else json.dumps(check_json(value, f"Variable {key!r}"))
         for key, value in variables.items()
     }
     found = {conn_id: _connection(conn_id, given) for conn_id, given in connections.items()}

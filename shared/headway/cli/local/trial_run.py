@@ -9,6 +9,7 @@ from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunState, TaskState
+from headway.domain.xcoms import length_of
 from headway.sdk.harness.execution import Result
 
 
@@ -62,9 +63,9 @@ class TestRun:
         states = self.states[task_id]
         if -1 not in states:
             return len(self.trial.mapped.get((task_id, key), {}))
-        value = self.trial.xcoms.get((task_id, key))
-        if isinstance(value, list | dict):
-            return len(value)
+        length = length_of(self.trial.xcoms.get((task_id, key)))
+        if length is not None:
+            return length
         return 0 if states[-1] is TaskState.SKIPPED else None
 
     def _move(self, task_id: str, state: TaskState) -> None:

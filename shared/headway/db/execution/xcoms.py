@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 
 from headway.db.core.attempt_keys import AttemptKey
 from headway.domain.arguments import JsonValue
+from headway.domain.xcoms import length_of
 
 # Only the attempt that holds the token may write.
 PUSH = text("""
@@ -117,7 +118,7 @@ def push(conn: Connection, key: AttemptKey, name: str, value: JsonValue) -> bool
             "token": str(key.token),
             "key": name,
             "value": dumps(value),
-            "length": len(value) if isinstance(value, list | dict) else None,
+            "length": length_of(value),
         },
     )
     return pushed.rowcount > 0

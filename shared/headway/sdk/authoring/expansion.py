@@ -13,6 +13,7 @@ from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
 from headway.sdk.exceptions import XComError
 from headway.sdk.running.task_runtime import TaskRuntime
 from headway.sdk.values import checks
+from headway.sdk.xcoms.codec import decode_item, decode_xcom
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
@@ -130,7 +131,8 @@ class Rows:
         row = _item(self.rows, map_index, runtime)
         fetched = isinstance(self.rows, XComArg)
         if isinstance(row, XComArg):
-            row, fetched = runtime.pull_xcom(row.operator.task_id, row.key), True
+            stored = runtime.pull_xcom(row.operator.task_id, row.key)
+            row, fetched = decode_xcom(stored, _named(row)), True
         arguments = checks.mapping(row, f"Item {map_index} of {KWARGS}")
         return Items(arguments, tuple(arguments.values()) if fetched else ())
 
@@ -196,7 +198,8 @@ def _input(argument: str, value: XComArg | Literal) -> MapInput:
 
 def _item(value: XComArg | Literal, index: int, runtime: TaskRuntime) -> object:
     if isinstance(value, XComArg):
-        return runtime.xcom_item(value.operator.task_id, value.key, index)
+        stored = runtime.xcom_item(value.operator.task_id, value.key, index)
+        return decode_item(stored, f"{_named(value)}[{index}]")
     if not 0 <= index < len(value):
         raise DagError(
             f"There is no item {index} among {len(value)}; the DAG file makes other items than "
@@ -204,6 +207,10 @@ def _item(value: XComArg | Literal, index: int, runtime: TaskRuntime) -> object:
         )
     items: Iterable[object] = value.items() if isinstance(value, Mapping) else value
     return next(islice(items, index, None))
+
+
+def _named(output: XComArg) -> str:
+    return f"The XCom {output.key!r} of task {output.operator.task_id!r}"
 
 
 def check_expandable(task: "BaseOperator", key: str, value: object) -> None:
@@ -219,7 +226,8 @@ def _check_expandable(value: object, source: MapInput, why: str) -> None:
         fits = isinstance(value, list | tuple) and all(isinstance(row, Mapping) for row in value)
         wanted = "a list of dictionaries"
     else:
-        fits, wanted = isinstance(value, list | tuple | Mapping), "a list, a tuple or a dictionary"
+        fits = isinstance(value, list | tuple | set | frozenset | Mapping)
+        wanted = "a list, a tuple, a set or a dictionary"
     if not fits:
         place = "returned" if source.key == RETURN_VALUE else f"left under {source.key!r}"
         raise XComError(

@@ -97,7 +97,10 @@ def transform(value: object, leaf: Callable[[object], object]) -> object:
     if isinstance(value, list):
         return [transform(item, leaf) for item in value]
     if isinstance(value, tuple):
-        return tuple(transform(item, leaf) for item in value)
+        items = (transform(item, leaf) for item in value)
+        make = getattr(value, "_make", tuple)  # a named tuple keeps its class
+        return make(items)
     if isinstance(value, set | frozenset):
-        return {transform(item, leaf) for item in value}
+        kind = frozenset if isinstance(value, frozenset) else set
+        return kind(transform(item, leaf) for item in value)
     return leaf(value)

@@ -134,6 +134,16 @@ def importing(code: BundleCode) -> Iterator[None]:
             del sys.path_importer_cache[known]
 
 
+def is_of_bundle(spec: ModuleSpec) -> bool:
+    """Whether a module is of the version that this process runs, or of its bundle besides."""
+    if isinstance(spec.loader, BundleModule):
+        return True
+    folders = spec.submodule_search_locations
+    if spec.origin is not None or not folders:
+        return False
+    return all(any(code.inside(folder) is not None for code in _current) for folder in folders)
+
+
 def _find(code: BundleCode, folder: str, fullname: str, *, others: bool) -> ModuleSpec | None:
     name = fullname.rpartition(".")[2]
     base = f"{folder}/{name}" if folder else name

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
-from headway.domain.arguments import JsonValue
 from headway.sdk.running.task_runtime import RunName, TaskRuntime
+from headway.sdk.xcoms.codec import decode_xcom
 
 MapIndexes: TypeAlias = int | Iterable[int] | None
 
@@ -41,8 +41,8 @@ class OtherRun:
         return cls(runtime, own, name, or_earlier) if or_earlier or name != own else None
 
     def left(
-        self, task_id: str, key: str, default: JsonValue, map_indexes: MapIndexes
-    ) -> tuple[JsonValue, bool]:
+        self, task_id: str, key: str, default: Any, map_indexes: MapIndexes
+    ) -> tuple[Any, bool]:
         """Return what a task left, or `default`, and whether it is a list of instances' values."""
         run_id: str | None = self.name.run_id
         if self.or_earlier:
@@ -52,21 +52,28 @@ class OtherRun:
             return [self._one(name, task_id, key, default, at) for at in map_indexes], True
         if map_indexes is not None or name is None:
             return self._one(name, task_id, key, default, map_indexes or 0), False
+        where = self._where(task_id, key)
         try:
-            return self.runtime.pull_xcom(task_id, key, of=self._other(name)), False
+            stored = self.runtime.pull_xcom(task_id, key, of=self._other(name))
         except KeyError:
-            found = self.runtime.pull_xcoms(task_id, key, self._other(name))
+            all_of = self.runtime.pull_xcoms(task_id, key, self._other(name))
+            found = [decode_xcom(each, where) for each in all_of]
             return (found, True) if found else (default, False)
+        return decode_xcom(stored, where), False
 
     def _one(
-        self, name: RunName | None, task_id: str, key: str, default: JsonValue, map_index: int
-    ) -> JsonValue:
+        self, name: RunName | None, task_id: str, key: str, default: Any, map_index: int
+    ) -> Any:
+        if name is None:
+            return default
         try:
-            if name is not None:
-                return self.runtime.pull_xcom(task_id, key, map_index, self._other(name))
+            stored = self.runtime.pull_xcom(task_id, key, map_index, self._other(name))
         except KeyError:
-            pass
-        return default
+            return default
+        return decode_xcom(stored, self._where(task_id, key))
+
+    def _where(self, task_id: str, key: str) -> str:
+        return f"The XCom {key!r} of task {task_id!r} in another run"
 
     def _other(self, name: RunName) -> RunName | None:
         """Return the name; None for the task's own run, for which nobody has to look."""

@@ -24,7 +24,7 @@ from headway.sdk.running.context import Context, get_current_context
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.old_names import warn_of_old
 from headway.sdk.running.task_runtime import RunName, TaskRuntime
-from headway.sdk.values.xcom import XCOM_LIMIT, check_xcom
+from headway.sdk.xcoms.codec import decode_xcom, encode_xcom
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
@@ -90,7 +90,7 @@ class TaskInstance:
     start_date: datetime | None
     end_date: datetime | None
     runtime: TaskRuntime = field(repr=False)
-    fetched: dict[tuple[str, str], list[JsonValue]] = field(default_factory=dict, repr=False)
+    fetched: dict[tuple[str, str], list[Any]] = field(default_factory=dict, repr=False)
 
     @property
     def task_id(self) -> str:
@@ -229,22 +229,21 @@ class TaskInstance:
         raise no_such_name("ti", name, _names_of(self), IN_PLACE_OF_INSTANCE)
 
     def xcom_push(self, key: str, value: object) -> None:
-        """Leave a JSON value under `key` for other tasks."""
-        where = f"The XCom {key!r} of task {self.task_id!r}"
-        checked = check_xcom(value, where, XCOM_LIMIT)
+        """Leave a value under `key` for other tasks."""
+        encoded = encode_xcom(value, _named(self.task_id, key))
         if self.map_index < 0:
-            check_expandable(self.task, key, checked)
-        self.runtime.push_xcom(key, checked)
+            check_expandable(self.task, key, value)
+        self.runtime.push_xcom(key, encoded)
 
     def xcom_pull(
         self,
         task_ids: str | Iterable[str] | None = None,
         key: str = RETURN_VALUE,
-        default: JsonValue = None,
+        default: Any = None,
         *,
         map_indexes: MapIndexes = None,
         **of: Unpack[WhichRun],
-    ) -> JsonValue:
+    ) -> Any:
         """Return what a task left under `key`, or `default`; by default a task of this run.
 
         A mapped task gives the list of what its instances left, in the order of their
@@ -256,20 +255,20 @@ class TaskInstance:
         own = RunName(self.dag_id, self.run_id)
         other = OtherRun.named(self.runtime, own, of)
 
-        def left(task_id: str | None) -> tuple[JsonValue, bool]:
+        def left(task_id: str | None) -> tuple[Any, bool]:
             if other is not None:
                 return other.left(task_id or self.task_id, key, default, map_indexes)
             return self._left(task_id, key, default, map_indexes)
 
         if task_ids is None or isinstance(task_ids, str):
             return left(task_ids)[0]
-        found: list[JsonValue] = []
+        found: list[Any] = []
         for task_id in task_ids:
             value, several = left(task_id)
             found += value if several and isinstance(value, list) else [value]
         return found
 
-    def resolve(self, output: XComArg) -> JsonValue:
+    def resolve(self, output: XComArg) -> Any:
         """Return the value of another task's output; a task that returned nothing gives None.
 
         The output of a mapped task is the list of what its instances left.
@@ -278,7 +277,7 @@ class TaskInstance:
         if output.operator.is_mapped:
             return self._results(task_id, key)
         try:
-            return self.runtime.pull_xcom(task_id, key)
+            stored = self.runtime.pull_xcom(task_id, key)
         except KeyError:
             if key == RETURN_VALUE:
                 return None
@@ -286,10 +285,11 @@ class TaskInstance:
                 f"Task {self.task_id!r} needs the XCom {key!r} of task {task_id!r}, which left "
                 "none; push it there, or return a dictionary with @task(multiple_outputs=True)."
             ) from None
+        return decode_xcom(stored, _named(task_id, key))
 
     def _left(
-        self, task_id: str | None, key: str, default: JsonValue, map_indexes: MapIndexes
-    ) -> tuple[JsonValue, bool]:
+        self, task_id: str | None, key: str, default: Any, map_indexes: MapIndexes
+    ) -> tuple[Any, bool]:
         """Return what a task of this run left, and whether it is a list of instances' values."""
         if map_indexes is None and task_id is None:
             return self._left_by(self.task_id, key, default, self.map_index), False
@@ -301,15 +301,17 @@ class TaskInstance:
         index = -1 if map_indexes is None else map_indexes
         return self._left_by(task_id, key, default, index), False
 
-    def _left_by(self, task_id: str, key: str, default: JsonValue, map_index: int) -> JsonValue:
+    def _left_by(self, task_id: str, key: str, default: Any, map_index: int) -> Any:
         try:
-            return self.runtime.pull_xcom(task_id, key, map_index)
+            stored = self.runtime.pull_xcom(task_id, key, map_index)
         except KeyError:
             return default
+        return decode_xcom(stored, _named(task_id, key))
 
-    def _results(self, task_id: str, key: str) -> list[JsonValue]:
+    def _results(self, task_id: str, key: str) -> list[Any]:
         if (task_id, key) not in self.fetched:
-            self.fetched[task_id, key] = self.runtime.pull_xcoms(task_id, key)
+            stored = self.runtime.pull_xcoms(task_id, key)
+            self.fetched[task_id, key] = [decode_xcom(it, _named(task_id, key)) for it in stored]
         return list(self.fetched[task_id, key])
 
     def _is_mapped(self, task_id: str) -> bool:
@@ -319,3 +321,7 @@ class TaskInstance:
 
 def _names_of(record: DagRun | TaskInstance) -> list[str]:
     return [name for name in dir(type(record)) if not name.startswith("_")]
+
+
+def _named(task_id: str, key: str) -> str:
+    return f"The XCom {key!r} of task {task_id!r}"

@@ -21,7 +21,7 @@ from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import TaskRuntime
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.sdk.values.retrying import may_retry
-from headway.sdk.values.xcom import check_xcom
+from headway.sdk.xcoms.codec import encode_xcom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +107,17 @@ def _push(operator: BaseOperator, returned: object, context: Context) -> None:
     if returned is None:
         return
     where = f"The return value of task {operator.task_id!r}"
-    value = check_xcom(returned, where)
+    value = encode_xcom(returned, where)
     if operator.multiple_outputs:
-        if not isinstance(value, Mapping):
+        if not isinstance(returned, Mapping):
             raise XComError(f"{where} must be a dictionary, because it has multiple_outputs.")
-        for key, item in value.items():
-            context["ti"].xcom_push(key, item)
+        for key, item in returned.items():
+            if not isinstance(key, str):
+                raise XComError(
+                    f"{where} has multiple_outputs and the key {key!r}; name each XCom with a "
+                    "string, or pass multiple_outputs=False."
+                )
+            context["ti"].xcom_push(str.__str__(key), item)
     context.runtime.push_xcom(RETURN_VALUE, value)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
 from headway.domain.interval import PriorRun
+from headway.domain.xcoms import XComItem, items_of
 from headway.sdk.exceptions import AirflowException
 
 DEFAULT_SPARK: Final = "spark_default"
@@ -76,7 +77,7 @@ class TaskSecrets(Protocol):
 
 
 class TaskRuntime(TaskSecrets, Protocol):
-    """The supervisor's side of a running task."""
+    """The supervisor's side of a running task.  It has XComs as they are stored."""
 
     @property
     def virtualenvs(self) -> Path | None:
@@ -107,7 +108,7 @@ class TaskRuntime(TaskSecrets, Protocol):
         """
         ...
 
-    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+    def xcom_item(self, task_id: str, key: str, index: int) -> XComItem:
         """Return one item of what a task left: of a dictionary, a key with its value."""
         ...
 
@@ -224,7 +225,7 @@ class LocalRuntime:
         """Return how many items there are in what a task left."""
         return len(self._items(task_id, key))
 
-    def xcom_item(self, task_id: str, key: str, index: int) -> JsonValue | tuple[str, JsonValue]:
+    def xcom_item(self, task_id: str, key: str, index: int) -> XComItem:
         """Return one item of what a task left."""
         return self._items(task_id, key)[index]
 
@@ -240,9 +241,9 @@ class LocalRuntime:
         """Hand the application to `submit`."""
         self.submit(application)
 
-    def _items(self, task_id: str, key: str) -> Sequence[JsonValue | tuple[str, JsonValue]]:
+    def _items(self, task_id: str, key: str) -> Sequence[XComItem]:
         if (task_id, key) in self.mapped:
             return self.pull_xcoms(task_id, key)
-        left = self.xcoms[task_id, key]
-        assert isinstance(left, list | dict)
-        return list(left.items()) if isinstance(left, dict) else left
+        items = items_of(self.xcoms[task_id, key])
+        assert items is not None
+        return items

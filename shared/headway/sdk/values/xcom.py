@@ -1,4 +1,4 @@
-"""What may be an XCom: JSON values of a limited size."""
+"""What plain JSON may be in an XCom, and in the params of a DAG."""
 
 import json
 from collections.abc import Mapping
@@ -17,28 +17,32 @@ SMALLEST_INTEGER: Final = -(2**63)
 LARGEST_INTEGER: Final = 2**63 - 1
 
 
-def check_xcom(value: object, where: str = "The value", limit: int = XCOM_LIMIT) -> JsonValue:
-    """Return `value` as plain JSON, or raise an XComError that names the offending part."""
-    checked = check_json(value, where)
-    size = len(json.dumps(checked, ensure_ascii=False).encode())
+def check_size(encoded: JsonValue, where: str, limit: int = XCOM_LIMIT) -> None:
+    """Raise XComError when plain JSON is larger than an XCom may be."""
+    size = len(json.dumps(encoded, ensure_ascii=False).encode())
     if size > limit:
-        raise XComError(
-            f"{where} has {size:,} bytes as JSON; an XCom may have {limit:,}. "
-            "Store large data in a file and return its path."
-        )
-    return checked
+        raise too_large(where, size, limit)
+
+
+def too_large(where: str, size: int, limit: int) -> XComError:
+    """Return the error of an XCom of so many bytes."""
+    return XComError(
+        f"{where} has {size:,} bytes as JSON; an XCom may have {limit:,}. "
+        "Store large data in a file and return its path."
+    )
+
+
+def check_depth(where: str, depth: int) -> None:
+    """Raise XComError for a value that lies below too many lists and maps."""
+    if depth > DEEPEST:
+        raise XComError(f"{where} is nested more than {DEEPEST} levels deep; flatten it.")
 
 
 def check_json(value: object, where: str, depth: int = 0) -> JsonValue:
     """Return `value` as plain JSON of any size."""
-    if depth > DEEPEST:
-        raise XComError(f"{where} is nested more than {DEEPEST} levels deep; flatten it.")
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return _text(value, where)
-    if isinstance(value, int | float):
-        return _number(value, where)
+    check_depth(where, depth)
+    if value is None or isinstance(value, str | int | float):
+        return check_scalar(value, where)
     if isinstance(value, list | tuple):
         return [check_json(item, f"{where}[{n}]", depth + 1) for n, item in enumerate(value)]
     if isinstance(value, Mapping):
@@ -50,6 +54,13 @@ def check_json(value: object, where: str, depth: int = 0) -> JsonValue:
         f"{where} is of type {type(value).__name__}, which is not JSON. Use None, True, False, "
         "numbers, strings, lists and dictionaries; write a date as text with isoformat()."
     )
+
+
+def check_scalar(value: float | str | None, where: str) -> float | str | None:
+    """Return a value that holds no other as plain JSON."""
+    if value is None or isinstance(value, bool):
+        return value
+    return _text(value, where) if isinstance(value, str) else _number(value, where)
 
 
 def _text(value: str, where: str) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from headway.domain.arguments import JsonValue
 from headway.domain.states import RunState, TaskState
 
 
@@ -19,8 +19,8 @@ class TaskResult:
     map_index: int = -1
     state: TaskState
     error: str | None = None
-    xcoms: Mapping[str, JsonValue] = field(default_factory=dict)
-    return_value: JsonValue = None
+    xcoms: Mapping[str, Any] = field(default_factory=dict)
+    return_value: Any = None
     log: str = field(default="", repr=False)
 
 
@@ -37,7 +37,7 @@ class DagResult:
     state: RunState
     states: Mapping[str, TaskState]
     tasks: Mapping[str, TaskResult] = field(repr=False)
-    xcoms: Mapping[str, Mapping[str, JsonValue]] = field(repr=False)
+    xcoms: Mapping[str, Mapping[str, Any]] = field(repr=False)
     log: str = field(default="", repr=False)
 
     @property

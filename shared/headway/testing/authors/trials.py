@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final, TypedDict, Unpack
+from typing import Any, Final, TypedDict, Unpack
 
 from headway.cli.local.dag_test import run_trial
 from headway.cli.local.given import (
@@ -28,6 +28,7 @@ from headway.sdk.harness.execution import Result
 from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.task_runtime import LocalRuntime
 from headway.sdk.values import checks
+from headway.sdk.xcoms.codec import decode_xcom
 from headway.testing.authors.captured_log import captured_log
 from headway.testing.authors.local_spark import spark_in_test
 from headway.testing.authors.results import DagResult, TaskResult
@@ -128,7 +129,8 @@ def _alone(operator: BaseOperator) -> DAG:
 def _attempt(trial: Trial, task_id: str, map_index: int) -> tuple[Result, TaskResult]:
     with captured_log() as log:
         result = trial.attempt(task_id, map_index)
-    xcoms = left_by(trial, task_id, map_index)
+    left = left_by(trial, task_id, map_index)
+    xcoms = {key: decode_xcom(stored, f"The XCom {key!r}") for key, stored in left.items()}
     return result, TaskResult(
         task_id=task_id,
         map_index=map_index,
@@ -148,10 +150,12 @@ def _states(run: TestRun) -> dict[str, TaskState]:
     }
 
 
-def _xcoms(trial: Trial) -> dict[str, dict[str, JsonValue]]:
-    found: dict[str, dict[str, JsonValue]] = {}
-    for (task_id, key), value in trial.xcoms.items():
-        found.setdefault(task_id, {})[key] = value
+def _xcoms(trial: Trial) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for (task_id, key), stored in trial.xcoms.items():
+        found.setdefault(task_id, {})[key] = decode_xcom(stored, f"The XCom {key!r}")
     for (task_id, key), left in trial.mapped.items():
-        found.setdefault(task_id, {})[key] = [left[map_index] for map_index in sorted(left)]
+        found.setdefault(task_id, {})[key] = [
+            decode_xcom(left[map_index], f"The XCom {key!r}") for map_index in sorted(left)
+        ]
     return found

@@ -1,6 +1,7 @@
 """XComs through Airflow's client, as it is."""
 
 import json
+import sys
 
 import pytest
 from airflow_client.client import ApiClient
@@ -60,6 +61,24 @@ def test_the_value_of_an_xcom_is_data_or_its_json_as_text(airflow_client: ApiCli
     assert isinstance(text, dict)
     assert data["value"] == NESTED
     assert json.loads(text["value"]) == NESTED
+
+
+def test_an_object_is_shown_as_it_is_stored(airflow_client: ApiClient, engine: Engine) -> None:
+    """The module that it names opens a browser when it is imported."""
+    stored: JsonValue = {
+        "__headway__": "dataclass",
+        "class": "antigravity:Point",
+        "fields": {"x": {"__headway__": "bytes", "base64": "A" * 400}},
+    }
+    [key] = seed.running(engine, seed.dag(dag_id="objects"))
+    with engine.begin() as conn:
+        xcoms.push(conn, key, "point", stored)
+
+    found = XComApi(airflow_client).get_xcom_entry("objects", "work", RUN, "point").to_dict()
+
+    assert isinstance(found, dict)
+    assert found["value"] == stored
+    assert "antigravity" not in sys.modules
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,8 @@ def test_a_task_shows_what_it_has_left_and_how_it_did_lately(
         api.engine,
         "INSERT INTO xcom (task_instance_id, attempt, key, value) "
         "SELECT id, 1, key, value FROM task_instance, (VALUES "
-        "('rows', CAST('[1, 2]' AS json)), ('text', to_json(repeat('x', 3000)))) "
+        "('rows', CAST('[1, 2]' AS json)), ('text', to_json(repeat('x', 3000))), "
+        "('blob', json_build_object('__headway__', 'bytes', 'base64', repeat('A', 400)))) "
         "AS it (key, value) WHERE task_id = 'a'",
     )
 
@@ -289,6 +290,8 @@ def test_a_task_shows_what_it_has_left_and_how_it_did_lately(
     assert "rows</td>" in page
     assert "xcomEntries/text" in page
     assert "xcomEntries/rows" not in page
+    assert "xcomEntries/blob" in page
+    assert f"{'A' * 80}… (400 characters)" in page
     assert 'aria-current="true"' in page
 
 

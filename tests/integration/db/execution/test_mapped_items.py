@@ -1,5 +1,6 @@
 """A worker's instances of a mapped task get one item each, and the list is read once."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -125,6 +126,28 @@ def test_an_entry_of_a_dictionary_is_a_pair(engine: Engine) -> None:
         ("b", 1),
         ("a", [2]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "items"),
+    [
+        ({"__headway__": "tuple", "items": ["a", [1]]}, ["a", [1]]),
+        ({"__headway__": "dict", "items": [[1, "a"], [2, "b"]]}, [(1, "a"), (2, "b")]),
+        ({"__headway__": "namedtuple", "class": "antigravity:P", "fields": {"x": 1}}, [1]),
+    ],
+)
+def test_what_is_no_plain_json_has_items_too(
+    engine: Engine, value: JsonValue, items: list[Any]
+) -> None:
+    """No class that it names is imported."""
+    plan, work = over_plan(engine, value, len(items))
+    found = MappedItems(engine)
+
+    assert [found.item(each, "plan", KEY, each.map_index) for each in work] == items
+    with engine.connect() as conn:
+        length = text("SELECT length FROM xcom WHERE task_instance_id = :id")
+        assert conn.scalar(length, {"id": plan.key.task_instance_id}) == len(items)
+    assert "antigravity" not in sys.modules
 
 
 def test_a_list_that_was_made_anew_is_read_anew(engine: Engine, read: list[str]) -> None:

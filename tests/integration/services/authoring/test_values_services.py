@@ -59,6 +59,53 @@ def test_a_task_may_keep_its_value_to_itself(values: StackRun) -> None:
 
 
 @pytest.fixture(scope="module")
+def typed(stack: Stack) -> StackRun:
+    return stack.run("typed_values")
+
+
+def test_a_dataclass_of_the_version_arrives_as_itself(typed: StackRun) -> None:
+    assert typed.state == "success"
+    assert typed.xcom("carrier") == "UA 2013"
+    assert typed.xcom("book") == {
+        "__headway__": "dataclass",
+        "class": "booking.classes:Flight",
+        "fields": {
+            "legs": {
+                "__headway__": "tuple",
+                "items": [
+                    {
+                        "__headway__": "dataclass",
+                        "class": "booking.classes:Leg",
+                        "fields": {
+                            "carrier": "UA",
+                            "departs": {
+                                "__headway__": "datetime",
+                                "value": "2013-01-01T00:00:00+00:00",
+                            },
+                        },
+                    }
+                ],
+            }
+        },
+    }
+
+
+def test_entries_are_expanded_over_whatever_their_keys_are(typed: StackRun) -> None:
+    assert typed.xcom("entries") == ["(1, ('a',))", "(2, ('b', 'c'))"]
+
+
+def test_a_tuple_is_expanded_over_and_a_table_arrives(typed: StackRun) -> None:
+    items = ["('a', 1)", "{2: 'b'}", "frozenset({3})"]
+
+    assert typed.xcom("shown") == [
+        "['last', 'n']",
+        "int64",
+        "2013-01-02 00:00:00",
+        [[item, "tuple"] for item in items],
+    ]
+
+
+@pytest.fixture(scope="module")
 def impossible(stack: Stack) -> StackRun:
     return stack.run("impossible_values")
 
@@ -81,11 +128,13 @@ def impossible(stack: Stack) -> StackRun:
             ),
         ),
         (
-            "no_json",
+            "no_form",
             (
-                "The return value of task 'no_json'['at'][0] is of type datetime, which is not "
-                "JSON. Use None, True, False, numbers, strings, lists and dictionaries; write a "
-                "date as text with isoformat()."
+                "The return value of task 'no_form'['at'][0] is of type object, which cannot be "
+                "an XCom. Return JSON values, tuples, sets, dates, decimals, bytes, UUIDs, paths, "
+                "tables of pandas or Arrow, or dataclasses, named tuples, enumerations and "
+                "pydantic models of the DAG's bundle; write anything else to a file and return "
+                "its path."
             ),
         ),
         (

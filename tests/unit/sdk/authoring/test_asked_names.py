@@ -154,7 +154,7 @@ def test_the_context_has_lazy_names_by_get_and_by_in(dag: DAG, run: Run, xcoms: 
     def work() -> list[object]:
         context = get_current_context()
         names = ["tomorrow_ds", "no_such_name"]
-        return [(context.get(name, "none"), name in context) for name in names]
+        return [[context.get(name, "none"), name in context] for name in names]
 
     with pytest.warns(OldNameWarning):
         run(PythonOperator(task_id="work", python_callable=work))

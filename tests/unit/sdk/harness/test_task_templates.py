@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
@@ -12,6 +12,7 @@ from headway.domain.states import Outcome
 from headway.sdk import DAG, BaseOperator, BashOperator, Context, PythonOperator
 from headway.sdk.context.templates import is_static
 from headway.sdk.harness.execution import Result
+from headway.sdk.xcoms.codec import decode_xcom
 
 Run = Callable[..., Result]
 XComs = dict[tuple[str, str], JsonValue]
@@ -74,9 +75,24 @@ def test_containers_are_rendered_inside(dag: DAG, run: Run, xcoms: XComs) -> Non
 
     run(Show(task_id="show", value=value))
 
-    assert xcoms["show", "return_value"] == {
-        "{{ ds }}": ["2013-01-01", ["scheduled__2013-01-01", 3, None]]
+    assert decode_xcom(xcoms["show", "return_value"], "It") == {
+        "{{ ds }}": ["2013-01-01", ("scheduled__2013-01-01", 3, None)]
     }
+
+
+class Pair(NamedTuple):
+    first: str
+    second: str
+
+
+def test_containers_keep_their_types(dag: DAG, run: Run, xcoms: XComs) -> None:
+    value = [Pair("{{ ds }}", "b"), frozenset(["{{ ds }}"]), {"{{ ds }}"}]
+
+    run(PythonOperator(task_id="show", python_callable=repr, op_args=[value]))
+
+    assert xcoms["show", "return_value"] == (
+        "[Pair(first='2013-01-01', second='b'), frozenset({'2013-01-01'}), {'2013-01-01'}]"
+    )
 
 
 def test_rendering_leaves_the_task_itself_alone(dag: DAG, run: Run) -> None:

@@ -20,6 +20,7 @@ from headway.sdk import (
 )
 from headway.sdk.harness.execution import Result
 from headway.sdk.running.task_runtime import LocalRuntime, MappedXComs, XComs
+from headway.sdk.xcoms.codec import decode_xcom, encode_xcom
 
 Run = Callable[..., Result]
 
@@ -34,20 +35,20 @@ def show(x: Any, y: Any = None, z: Any = None) -> list[Any]:
     return [x, y, z]
 
 
-def results(run: Run, mapped: MappedXComs, output: XComArg, instances: int) -> list[JsonValue]:
-    """Run the instances, all with success; return what they have left."""
+def results(run: Run, mapped: MappedXComs, output: XComArg, instances: int) -> list[Any]:
+    """Run the instances, all with success; return what they have left, as others receive it."""
     for map_index in range(instances):
         result = run(output, map_index)
         assert result.outcome is Outcome.SUCCESS, result
     left = mapped[output.operator.task_id, "return_value"]
-    return [left[map_index] for map_index in range(instances)]
+    return [decode_xcom(left[map_index], "It") for map_index in range(instances)]
 
 
 def test_the_last_argument_varies_fastest(dag: DAG, run: Run, mapped: MappedXComs) -> None:
     output = show.partial(z="z").expand(x=["a", "b"], y={"k": 1, "l": 2, "m": 3})
 
     assert results(run, mapped, output, 6) == [
-        [x, [k, v], "z"] for x in "ab" for k, v in (("k", 1), ("l", 2), ("m", 3))
+        [x, (k, v), "z"] for x in "ab" for k, v in (("k", 1), ("l", 2), ("m", 3))
     ]
 
 
@@ -75,6 +76,35 @@ def test_outputs_and_literals_go_together(dag: DAG, run: Run, mapped: MappedXCom
     assert results(run, mapped, output, 12) == [
         [x, y, z] for x in (1, 2) for y in "ab" for z in (7, 8, 9)
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "items"),
+    [
+        (((1,), [2]), [(1,), [2]]),
+        (frozenset({2}), [2]),
+        ({1: (2,), (3,): 4}, [(1, (2,)), ((3,), 4)]),
+        ({"__headway__": b"x"}, [("__headway__", b"x")]),
+    ],
+)
+def test_lists_and_dictionaries_of_other_types_have_their_items(
+    dag: DAG, run: Run, xcoms: XComs, mapped: MappedXComs, value: object, items: list[Any]
+) -> None:
+    planned = plan(value)
+    output = show.expand(x=planned, y=["a", "b"])
+    xcoms["plan", "return_value"] = encode_xcom(value, "It")
+
+    assert results(run, mapped, output, 2 * len(items)) == [
+        [item, y, None] for item in items for y in "ab"
+    ]
+
+
+def test_rows_may_be_a_tuple(dag: DAG, run: Run, mapped: MappedXComs) -> None:
+    planned = plan(({"x": 1}, {"x": 2, "y": 3}))
+    output = show.expand_kwargs(planned)
+    run(planned)
+
+    assert results(run, mapped, output, 2) == [[1, None, None], [2, 3, None]]
 
 
 def test_a_mapped_task_gives_one_item_for_each_instance(
@@ -167,7 +197,7 @@ def test_what_comes_from_a_task_is_no_template(
 
     assert results(run, mapped, by_item, 1) == [["{{ ds }}", "2013-01-01", None]]
     assert results(run, mapped, by_row, 1) == [["{{ ds }}", "2013-01-01", None]]
-    assert results(run, mapped, deep, 1) == [[["a", [{"b": "{{ ds }}"}]], "2013-01-01", None]]
+    assert results(run, mapped, deep, 1) == [[("a", [{"b": "{{ ds }}"}]), "2013-01-01", None]]
 
 
 def test_any_argument_receives_the_item_itself(dag: DAG, run: Run, mapped: MappedXComs) -> None:
@@ -354,7 +384,7 @@ def test_an_instance_pulls_its_own_without_naming_the_task(
     assert results(run, mapped, work.expand(x=[1, 2]), 2) == [[10, 10], [20, 10]]
 
 
-ELSE = "let that be a list, a tuple or a dictionary. An empty one skips the other task."
+ELSE = "let that be a list, a tuple, a set or a dictionary. An empty one skips the other task."
 
 
 @pytest.mark.parametrize(
@@ -363,7 +393,7 @@ ELSE = "let that be a list, a tuple or a dictionary. An empty one skips the othe
         (None, f"Task 'plan' returned None, but task 'show' is expanded over it; {ELSE}"),
         ("abc", f"Task 'plan' returned 'abc', but task 'show' is expanded over it; {ELSE}"),
         (3, "returned 3, but"),
-        ({1, 2}, "returned {1, 2}, but"),
+        (b"ab", "returned b'ab', but"),
         (
             [0] * (MAX_MAP_LENGTH + 1),
             (

@@ -71,7 +71,7 @@ def test_in_templates(name: str, dag: DAG, run: Run, xcoms: XComs) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_as_parameters_and_in_the_context(name: str, dag: DAG, run: Run, xcoms: XComs) -> None:
     space: dict[str, Any] = {}
-    source = f"def work({name}):\n    return show({name}), show(context()[{name!r}])"
+    source = f"def work({name}):\n    return [show({name}), show(context()[{name!r}])]"
     exec(source, {"show": shown, "context": get_current_context}, space)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("always")

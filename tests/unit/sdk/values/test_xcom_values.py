@@ -1,4 +1,4 @@
-"""What may be an XCom, and what the errors name."""
+"""What plain JSON may be in an XCom, and what the errors name."""
 
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headway.sdk.exceptions import XComError
-from headway.sdk.values.xcom import DEEPEST, check_xcom
+from headway.sdk.values.xcom import DEEPEST, check_json, check_size
 
 
 class Color(StrEnum):
@@ -32,14 +32,14 @@ class Level(IntEnum):
     ],
 )
 def test_json_passes_as_plain_json(value: object, expected: object) -> None:
-    checked: Any = check_xcom(value)
+    checked: Any = check_json(value, "It")
 
     assert checked == expected
     assert type(checked) is type(expected)
 
 
 def test_members_of_enumerations_become_plain() -> None:
-    checked: Any = check_xcom([Color.RED, Level.HIGH])
+    checked: Any = check_json([Color.RED, Level.HIGH], "It")
 
     assert [type(item) for item in checked] == [str, int]
 
@@ -62,26 +62,26 @@ def test_members_of_enumerations_become_plain() -> None:
 )
 def test_anything_else_is_refused_where_it_stands(value: object, message: str) -> None:
     with pytest.raises(XComError, match=message):
-        check_xcom(value, "It")
+        check_json(value, "It")
 
 
 def test_depth_is_limited_also_for_a_value_that_holds_itself() -> None:
     deep: list[object] = []
     for _ in range(DEEPEST):
         deep = [deep]
-    check_xcom(deep)
+    check_json(deep, "It")
     loop: list[object] = []
     loop.append(loop)
 
     for value in ([deep], loop):
         with pytest.raises(XComError, match="nested more than 50 levels"):
-            check_xcom(value)
+            check_json(value, "It")
 
 
 def test_size_is_counted_in_bytes_and_the_error_says_what_to_do() -> None:
-    assert check_xcom("é" * 4, limit=10) == "éééé"
+    check_size("é" * 4, "It", limit=10)
     with pytest.raises(
         XComError,
         match=r"It has 12 bytes as JSON; an XCom may have 10\. Store large data in a file",
     ):
-        check_xcom("é" * 5, "It", limit=10)
+        check_size("é" * 5, "It", limit=10)

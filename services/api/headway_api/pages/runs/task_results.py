@@ -11,6 +11,7 @@ from headway.db.reads.pages import task_pages, xcom_pages
 from headway.db.reads.pages.task_pages import ListedTask, TaskFilter
 from headway.db.reads.pages.xcom_pages import ListedXCom, XComFilter, XComName
 from headway.db.reads.task_views import TaskView
+from headway.domain.xcoms import readable
 from headway_api.auth.caller import Caller
 
 LONGEST_VALUE: Final = 2_000
@@ -52,11 +53,11 @@ def task_results(caller: Caller, conn: Connection, task: TaskView) -> TaskResult
 
 
 def _shown(caller: Caller, conn: Connection, it: ListedXCom) -> ShownXCom:
-    value = _value(caller, conn, it)
-    return ShownXCom(it.key, value[:LONGEST_VALUE], len(value) <= LONGEST_VALUE)
-
-
-def _value(caller: Caller, conn: Connection, it: ListedXCom) -> str:
     name = XComName(it.dag_id, it.run_id, it.task_id, it.map_index, it.key)
     found = xcom_pages.value(conn, caller.bundles, name)
-    return "" if found is None else json.dumps(found[0], ensure_ascii=False, indent=2)
+    if found is None:
+        return ShownXCom(it.key, "", is_whole=True)
+    shown = readable(found[0])
+    text = json.dumps(shown, ensure_ascii=False, indent=2)
+    is_whole = len(text) <= LONGEST_VALUE and shown == found[0]
+    return ShownXCom(it.key, text[:LONGEST_VALUE], is_whole)
