@@ -15,7 +15,7 @@ _DECORATORS: Final = {
 _DEPENDENCIES: Final = of(SDK, "chain chain_linear cross_downstream")
 _GROUPS: Final = of(SDK, "TaskGroup")
 _LABELS: Final = {**of(SDK, "Label"), **of(SDK, "EdgeModifier=Label")}
-_PARAMS: Final = of(SDK, "Param ParamsDict")
+_PARAMS: Final = {**of(SDK, "Param"), **of("headway.sdk.values.params", "ParamsDict")}
 _OPERATOR: Final = of(OPERATORS, "BaseOperator BaseBranchOperator")
 _OPERATOR_LINK: Final = of(f"{LAYER}.counterparts.stand_ins", "BaseOperatorLink")
 _XCOM_ARG: Final = of(SDK, "XComArg")
