@@ -109,7 +109,8 @@ def _forget_bundle(prefix: str) -> None:
     """Have this process know no more of the bundle than one that has imported nothing of it."""
     sys.path[:] = [entry for entry in sys.path if not _is_of_bundle(f"{entry}/", prefix)]
     for name, module in list(sys.modules.items()):
-        if _is_of_bundle(getattr(module, "__file__", None) or "", prefix):
+        # Not by getattr: a module that makes its names when they are asked for may raise anything.
+        if _is_of_bundle(str(getattr(module, "__dict__", {}).get("__file__")), prefix):
             del sys.modules[name]
 
 

@@ -1,8 +1,10 @@
 """What becomes of the DAG files of a folder, whatever they do."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -152,3 +154,17 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     status, _ = run(tmp_path / "none")
 
     assert status == 2
+
+
+def test_a_module_that_raises_for_every_name_is_no_hindrance(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some libraries have modules that import what is asked of them."""
+
+    class Asking(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise ImportError(name)
+
+    monkeypatch.setitem(sys.modules, "asking", Asking("asking"))
+    (fine,) = (each for each in check_folder(folder, ParserSettings()) if each.path == "fine.py")
+    assert fine.error is None
