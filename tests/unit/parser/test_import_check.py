@@ -166,5 +166,9 @@ def test_a_module_that_raises_for_every_name_is_no_hindrance(
             raise ImportError(name)
 
     monkeypatch.setitem(sys.modules, "asking", Asking("asking"))
-    (fine,) = (each for each in check_folder(folder, ParserSettings()) if each.path == "fine.py")
+    (fine,) = (
+        each
+        for each in check_folder(folder, ParserSettings.model_validate({}))
+        if each.path == "fine.py"
+    )
     assert fine.error is None
