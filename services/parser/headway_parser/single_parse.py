@@ -98,11 +98,20 @@ def _parse_and_leave(root: Path, path: str, channel: socket, memory_bytes: int |
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
         if memory_bytes is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+            most = memory_bytes + _address_space()  # a fork begins with what this process has
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
         _forget_bundle(f"{root}/")
         parse({"root": str(root), "path": path}, channel)
     finally:
         os._exit(0)
+
+
+def _address_space() -> int:
+    """Return the bytes of address space that this process has; 0 where that is not told."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def _forget_bundle(prefix: str) -> None:

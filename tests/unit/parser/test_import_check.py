@@ -3,6 +3,8 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import closing
+from mmap import mmap
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -102,7 +104,9 @@ def test_what_is_refused_says_why_and_where(
 def test_what_was_told_of_another_file_is_not_told_again(tmp_path: Path) -> None:
     notes.note("other", "of another file")
 
-    [found] = check_folder(only(tmp_path, "fine.py"), ParserSettings.model_validate({}))
+    [found] = check_folder(
+        only(tmp_path, "fine.py"), ParserSettings.model_validate({"dag_file_processor_timeout": 1})
+    )
 
     assert found == CheckedFile(path="fine.py", dag_ids=("fine",))
 
@@ -168,7 +172,23 @@ def test_a_module_that_raises_for_every_name_is_no_hindrance(
     monkeypatch.setitem(sys.modules, "asking", Asking("asking"))
     (fine,) = (
         each
-        for each in check_folder(folder, ParserSettings.model_validate({}))
+        for each in check_folder(
+            folder, ParserSettings.model_validate({"dag_file_processor_timeout": 1})
+        )
         if each.path == "fine.py"
     )
+    assert fine.error is None
+
+
+def test_what_the_command_itself_has_in_memory_does_not_count(folder: Path) -> None:
+    """A file may take so much, however much the process has that it is forked from."""
+    large = mmap(-1, 2**31 + 2**30)  # addresses alone: no page of it is touched
+    with closing(large):
+        (fine,) = (
+            each
+            for each in check_folder(
+                folder, ParserSettings.model_validate({"dag_file_processor_timeout": 1})
+            )
+            if each.path == "fine.py"
+        )
     assert fine.error is None
