@@ -92,6 +92,7 @@ def _how(status: int) -> str:
 
 
 def _parse_and_leave(root: Path, path: str, channel: socket, memory_bytes: int | None) -> None:
+    status = 1  # until all is done: what fails here must not look like an end that was asked for
     try:
         os.setsid()
         nowhere = os.open(os.devnull, os.O_RDWR)
@@ -102,8 +103,9 @@ def _parse_and_leave(root: Path, path: str, channel: socket, memory_bytes: int |
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
         _forget_bundle(f"{root}/")
         parse({"root": str(root), "path": path}, channel)
+        status = 0
     finally:
-        os._exit(0)
+        os._exit(status)
 
 
 def _address_space() -> int:
