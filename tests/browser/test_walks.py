@@ -64,9 +64,9 @@ def test_backfill_without_disturbing_today(walker: Watched) -> None:
     page = walker.page
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Backfills").click()
     page.get_by_role("link", name="New backfill").click()
-    page.get_by_label("DAG").fill("orders")
-    page.get_by_label("Intervals from, in UTC").fill("2024-05-01T00:00")
-    page.get_by_label("to, included").fill("2024-05-03T00:00")
+    page.get_by_label("DAG", exact=True).fill("orders")
+    page.get_by_label("First day").fill("2024-05-01")
+    page.get_by_label("Last day").fill("2024-05-03")
     page.get_by_label("Runs that have ended").select_option("completed")
     page.get_by_label("Idle slots only").check()
     page.get_by_role("button", name="Show what it would do").click()

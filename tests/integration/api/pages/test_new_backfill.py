@@ -1,6 +1,7 @@
 """A backfill by its form: the plan is shown date by date, and done as it was shown."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
@@ -9,6 +10,7 @@ from tests.integration.api.conftest import Api
 from tests.integration.api.pages.conftest import HTML
 
 from headway.domain.accounts import AccountRole
+from headway.domain.dag.spec import TimetableSpec
 from headway.testing.data import seed
 
 ASKED = "dag=etl&since=2024-01-01&until=2024-01-05"
@@ -98,6 +100,17 @@ def test_nothing_is_planned_before_there_is_enough(operator: TestClient) -> None
 def test_single_dates_are_backfilled(operator: TestClient) -> None:
     page = operator.get("/backfills/new?dag=etl&dates=2024-01-03,+2024-01-05").text
     assert "2 new runs. Of 2 dates: 2 get a new run." in page.replace("\n", " ")
+
+
+def test_days_are_those_of_the_dags_time_zone(api: Api, operator: TestClient) -> None:
+    zone = "America/New_York"
+    midnight = TimetableSpec(name="cron", arguments={"cron": "0 0 * * *", "timezone": zone})
+    seed.store(api.engine, replace(seed.dag(dag_id="ny"), timezone=zone, timetable=midnight))
+
+    page = operator.get("/backfills/new?dag=ny&since=2024-01-03&until=2024-01-03").text
+
+    assert "1 new run. Of 1 date: 1 get a new run." in page.replace("\n", " ")
+    assert "2024-01-03 05:00: create" in page
 
 
 def test_a_viewer_and_who_sees_other_bundles_create_none(

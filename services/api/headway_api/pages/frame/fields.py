@@ -1,11 +1,12 @@
 """Read what people typed into forms; RequestError says what is wrong, and what is meant."""
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import RequestError
+from headway.timetables.wall_clock.zones import find_zone, first_at
 
 _LARGEST: Final = 2**31 - 1
 _DIGITS: Final = 10
@@ -22,15 +23,15 @@ def json_object(text: str, name: str) -> dict[str, JsonValue]:
     return found
 
 
-def date(text: str) -> datetime | None:
-    """Return the date; one without a zone is in UTC, as the page says.  None if there is none."""
+def date(text: str, zone: str = "UTC") -> datetime | None:
+    """Return the date; one that names no zone is in `zone`, as the page says.  None for none."""
     if not text.strip():
         return None
     try:
         found = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        return found if found.tzinfo is not None else first_at(found, find_zone(zone))
+    except (ValueError, OverflowError) as error:
         raise RequestError(f"{text!r} is no date, such as 2024-05-01T06:00.") from error
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def number(text: str, name: str) -> int | None:

@@ -1,6 +1,5 @@
 """Create a backfill: its plan is shown date by date, and then done as it was shown."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
@@ -20,6 +19,7 @@ from headway.actions.backfills.create import (
     create_backfill,
     plan,
 )
+from headway.actions.lookup import current_dag
 from headway.actions.runs.version_choice import LATEST, OWN
 from headway.db.core.server import now
 from headway.decide.changes.backfill import PlannedDate, Way, runs_again, runs_to_create
@@ -37,7 +37,6 @@ router = page_router()
 _SHOWN: Final = 1_000
 """Dates of a plan that the page shows at most."""
 
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _CHOICES: Final = {
     "reprocess": [str(each) for each in Reprocess],
     "direction": [str(each) for each in Direction],
@@ -61,22 +60,17 @@ class BackfillFields(BaseModel):
     version: str = OWN
     conf: str = ""
 
-    @field_validator("since", "until")
-    @classmethod
-    def _as_browsers_show_it(cls, text: str) -> str:
-        return f"{text}T00:00" if _DAY.fullmatch(text) else text
-
     @property
     def is_filled(self) -> bool:
         """Whether there is enough to make a plan of."""
         return bool(self.dag and (self.dates.strip() or (self.since and self.until)))
 
-    def request(self) -> BackfillRequest:
-        """Return what is asked for; RequestError for what is not understood."""
+    def request(self, zone: str) -> BackfillRequest:
+        """Return what is asked for, dates in `zone`; RequestError for what is not understood."""
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise RequestError(f"{name} is one of {', '.join(known)}.")
-        given = (date(text) for text in names(self.dates))
+        given = (date(text, zone) for text in names(self.dates))
         together = number(self.rollup, "Intervals a run")
         weight = number(self.weight, "Share of each pool")
         way = Way(
@@ -86,8 +80,8 @@ class BackfillFields(BaseModel):
         )
         return BackfillRequest(
             self.dag.strip(),
-            date(self.since),
-            date(self.until),
+            date(self.since, zone),
+            date(self.until, zone),
             json_object(self.conf, "conf"),
             number(self.most, "Runs at a time"),
             [each for each in given if each is not None],
@@ -139,8 +133,7 @@ def answer_backfill(request: Request, caller: AnyCaller, form: Form) -> Response
             raise ConflictError("The plan is another one by now, and nothing is created. See it.")
 
     def work(conn: Connection) -> CreatedBackfill:
-        wanted = fields.request()
-        caller.check_dag(conn, Permission.OPERATE, wanted.dag_id)
+        wanted = _wanted(caller, conn, fields)
         reason = form.get("reason") or None
         return create_backfill(conn, wanted, now(conn), caller.actor, reason, as_shown)
 
@@ -172,6 +165,10 @@ def _form(request: Request, caller: Caller, fields: BackfillFields, said: str = 
 
 
 def _planned(caller: Caller, conn: Connection, fields: BackfillFields) -> PlanShown:
-    wanted = fields.request()
-    caller.check_dag(conn, Permission.OPERATE, wanted.dag_id)
-    return PlanShown.of(plan(conn, wanted, now(conn)))
+    return PlanShown.of(plan(conn, _wanted(caller, conn, fields), now(conn)))
+
+
+def _wanted(caller: Caller, conn: Connection, fields: BackfillFields) -> BackfillRequest:
+    dag_id = fields.dag.strip()
+    caller.check_dag(conn, Permission.OPERATE, dag_id)
+    return fields.request(current_dag(conn, dag_id).spec.timezone)

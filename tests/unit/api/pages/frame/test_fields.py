@@ -20,6 +20,7 @@ def test_what_is_typed_is_read() -> None:
     assert json_object('{"a": [1]}', "conf") == {"a": [1]}
     assert date("2024-05-01") == datetime(2024, 5, 1, tzinfo=UTC)
     assert date("2024-05-01T06:00+02:00") == datetime(2024, 5, 1, 4, tzinfo=UTC)
+    assert date("2024-05-01", "America/New_York") == datetime(2024, 5, 1, 4, tzinfo=UTC)
     assert number(" 12 ", "Days") == 12
     assert names("a, b  c") == ["a", "b", "c"]
 
