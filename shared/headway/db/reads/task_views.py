@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, CursorResult, text
 
 from headway.db.reads.pages.columns import optional, values_of
 from headway.domain.arguments import JsonValue
@@ -23,6 +23,28 @@ TASKS = text("""
        AND (CAST(:task_id AS text) IS NULL OR task.task_id = :task_id)
        AND (CAST(:map_index AS integer) IS NULL OR task.map_index = :map_index)
      ORDER BY task.id
+""")
+
+INSTANCES = text("""
+    SELECT run.dag_id, run.run_id, task.task_id, task.map_index, task.state, task.attempt,
+           task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
+           task.started_at, task.ended_at
+      FROM task_instance AS task
+      JOIN dag_run AS run ON run.id = task.dag_run_id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id AND task.task_id = :task_id
+       AND (CAST(:state AS text) IS NULL OR task.state = :state)
+       AND task.map_index >= :first
+     ORDER BY task.map_index
+     LIMIT :most
+""")
+
+STATES = text("""
+    SELECT task.state, count(*)
+      FROM task_instance AS task
+      JOIN dag_run AS run ON run.id = task.dag_run_id
+     WHERE run.dag_id = :dag_id AND run.run_id = :run_id AND task.task_id = :task_id
+     GROUP BY task.state
+     ORDER BY count(*) DESC, task.state
 """)
 
 ATTEMPTS = text("""
@@ -161,6 +183,23 @@ def history(
     return found[0] if found else None
 
 
+def instances(
+    conn: Connection, task: tuple[str, str, str], state: TaskState | None, first: int, most: int
+) -> list[TaskView]:
+    """Return at most `most` instances of a mapped task, in one state or in any, by map index.
+
+    `task` is the id of the DAG, of the run and of the task; `first` is the least map index.
+    """
+    asked = _asked(*task) | {"state": state, "first": first, "most": most}
+    return _task_views(conn.execute(INSTANCES, asked))
+
+
+def states(conn: Connection, dag_id: str, run_id: str, task_id: str) -> dict[TaskState, int]:
+    """Return how many instances of a task are in each state, the most frequent first."""
+    rows = conn.execute(STATES, _asked(dag_id, run_id, task_id)).all()
+    return {TaskState(state): count for state, count in rows}
+
+
 def progress(conn: Connection, dag_id: str, run_id: str) -> list[TaskProgress]:
     """Return the task instances of a run with what they do in Spark, in topological order."""
     found = []
@@ -178,7 +217,10 @@ def _asked(
 
 
 def _tasks(conn: Connection, asked: Mapping[str, object]) -> list[TaskView]:
-    rows = conn.execute(TASKS, asked)
+    return _task_views(conn.execute(TASKS, asked))
+
+
+def _task_views(rows: CursorResult[Any]) -> list[TaskView]:
     values = values_of(TaskView, rows.keys(), state=TaskState)
     return [TaskView(*values(row)) for row in rows.all()]
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from html import unescape
 
 import pytest
 from starlette.testclient import TestClient
@@ -166,21 +167,26 @@ def test_a_task_that_has_ended_is_not_explained(run: int, viewer: TestClient) ->
     assert "/tasks/a/attempts/1/log" in text
 
 
-def test_a_mapped_task_lists_its_instances(api: Api, viewer: TestClient) -> None:
-    me = seed.register(api.engine, "worker")
-    claimed = seed.run_mapped(api.engine, me, 3)
-    task_id = claimed[0].key.task_id if hasattr(claimed[0].key, "task_id") else "each"
-
-    page = viewer.get("/dags/etl")
-    found = re.search(r'href="(/dags/etl/runs/[^"]*)"', page.text)
+def test_a_mapped_task_lists_its_instances_by_page_and_state(api: Api, viewer: TestClient) -> None:
+    claimed = seed.run_mapped(api.engine, seed.register(api.engine, "worker"), 130)
+    found = re.search(r'href="(/dags/etl/runs/[^"]*)"', viewer.get("/dags/etl").text)
     assert found is not None
-    run_text = viewer.get(found[1]).text
-    link = re.search(r'href="(/dags/etl/runs/[^"]*/tasks/[^"/]*)/1"', run_text)
-    assert link is not None, task_id
+    task = f"{found[1]}/tasks/m"
 
-    assert "has 3 instances" in viewer.get(link[1]).text
-    assert viewer.get(f"{link[1]}/1").status_code == 200
-    assert viewer.get(f"{link[1]}/7").status_code == 404
+    first, rest = viewer.get(task).text, viewer.get(f"{task}?first=100").text
+
+    assert "has 130 instances" in first
+    assert re.search(r"<span>100\b", first)
+    assert re.search(r"<span>30\b", first)
+    assert re.findall(r"/tasks/m/(\d+)\"", first) == [str(index) for index in range(100)]
+    assert re.findall(r"/tasks/m/(\d+)\"", rest) == [str(index) for index in range(100, 130)]
+    assert f"{task}?first=100" in unescape(first)
+    assert "first=" not in rest
+    queued = re.findall(r"/tasks/m/(\d+)\"", viewer.get(f"{task}?state=queued").text)
+    assert {int(index) for index in queued} == {*range(130)} - {it.map_index for it in claimed}
+    assert "No instance matches" in viewer.get(f"{task}?state=failed").text
+    assert viewer.get(f"{task}/1").status_code == 200
+    assert viewer.get(f"{task}/130").status_code == 404
 
 
 @pytest.mark.parametrize("path", PAGES)

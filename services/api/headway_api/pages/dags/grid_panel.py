@@ -1,7 +1,6 @@
 """The panel beside a grid: the task in the run that is chosen, or a rectangle of such cells."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,12 +45,6 @@ class GridPanel:
     def tasks(self) -> int:
         """How many rows are chosen."""
         return len(self.task_ids)
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """The instances of a mapped task by state."""
-        instances = () if self.found is None else self.found.instances
-        return Counter(str(it.task.state) for it in instances)
 
     @property
     def is_too_large(self) -> bool:
