@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from headway.airflow_layer import notes
 from headway.airflow_layer.counterparts import installed_providers
 from headway.airflow_layer.counterparts.connections import LayerConnection
 from headway.airflow_layer.counterparts.hooks import LayerHook, LayerVariable
 from headway.domain.connection import Connection
-from headway.sdk.exceptions import AirflowException
+from headway.sdk.authoring.current import DagFile, collect
+from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.running.context import Context, running_in
 from headway.sdk.running.task_runtime import LocalRuntime
 
@@ -138,6 +140,26 @@ def test_a_variable_takes_the_default_of_airflow_2_as_well() -> None:
     assert LayerVariable.get("known", None, True) == {"x": 1}
     assert LayerVariable.get("unknown", default_var=3) == LayerVariable.get("unknown", 3) == 3
     assert LayerVariable.get("unknown", default_var=None) is None
+
+
+def test_a_file_that_is_read_gets_the_default_and_is_told_so() -> None:
+    with collect(DagFile("m", Path("/dags/a.py"), Path("/dags"))):
+        assert LayerVariable.get("region", default_var="eu") == "eu"
+        assert LayerVariable.get("region", None) is None
+        with pytest.raises(RefusedException, match="while a DAG file is read"):
+            LayerVariable.get("region")
+        with pytest.raises(RefusedException, match="while a DAG file is read"):
+            LayerHook.get_connection("shop")
+
+    assert [said for said in notes.notes() if "{{ var.value.region }}" in said]
+    with pytest.raises(RefusedException, match="outside of a task"):
+        LayerVariable.get("region", "eu")
+
+
+@pytest.mark.usefixtures("_task")
+def test_a_task_gets_the_variable_though_its_file_is_open() -> None:
+    with collect(DagFile("m", Path("/dags/a.py"), Path("/dags"))):
+        assert LayerVariable.get("known", "eu") == '{"x": 1}'
 
 
 @pytest.mark.parametrize("home", ["airflow.hooks.base", "airflow.sdk", "airflow.sdk.bases.hook"])
