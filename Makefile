@@ -16,7 +16,7 @@ demo: $(STAMP)  ## Run the example pipeline on a week of real flights, on embedd
 	@$(BIN)/headway demo
 
 test: $(STAMP)  ## Run all tests but the long ones: unit, integration, the real services
-	$(TESTS) -m "not long" --ignore=tests/acceptance --ignore=tests/images
+	$(TESTS) -m "not long" --ignore=tests/acceptance --ignore=tests/images --ignore=tests/providers
 
 test-unit: $(STAMP)  ## Run the unit tests in a minute, with fewer examples of most properties than make test
 	$(TESTS) --hypothesis-profile=quick tests/unit
@@ -27,6 +27,9 @@ test-long: $(STAMP)  ## Run the tests marked long, and the unit tests with 500 e
 
 test-images: $(STAMP)  ## Build the images and run containers of them, as root
 	$(BIN)/pytest tests/images
+
+test-providers: .venv-providers/.installed  ## Run real provider packages of Airflow against local servers, in .venv-providers
+	TEST_REQUIRE=all .venv-providers/bin/pytest tests/providers
 
 test-polling: $(STAMP)  ## Run the integration tests with NOTIFY off
 	TEST_NOTIFY=off $(TESTS) tests/integration
@@ -117,4 +120,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/pip install $(PIP_OPTIONS) --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt --editable '.[api,oidc,spark,examples,dev]'
 	@touch $@
 
-.PHONY: help demo test test-unit test-long test-images mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files api-files check bench compare install lock wheel images sbom clean
+# What provider packages require goes with no constraint of Headway's tests: another environment.
+.venv-providers/.installed: pyproject.toml constraints.txt tests/providers/requirements.txt
+	$(PYTHON) -m venv .venv-providers
+	.venv-providers/bin/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt \
+		--editable '.[airflow,spark]' aiosmtpd hypothesis psutil pytest pytest-xdist 'testcontainers[postgres]'
+	xargs .venv-providers/bin/headway providers install < tests/providers/requirements.txt
+	.venv-providers/bin/pip install --quiet --disable-pip-version-check 'moto[server]==5.*'
+	@touch $@
+
+.PHONY: help demo test test-unit test-long test-images test-providers mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files api-files check bench compare install lock wheel images sbom clean

@@ -81,7 +81,7 @@ SENTENCES: Final[Mapping[Gap, str]] = {
     ),
     Gap.PROVIDER: (
         "{name}: this provider package is not installed here. Install it where DAG files are "
-        "parsed and tasks are run: uv pip install --no-deps {package}."
+        "parsed and tasks are run: headway providers install {package}."
     ),
     Gap.OTHER: (
         "{name}: Headway has nothing of that name. docs/from-airflow.md lists what it has; write "
@@ -99,7 +99,7 @@ _NAMES: Final[Mapping[Gap, str]] = {
     Gap.DEFERRAL: (
         "BaseTrigger TriggerEvent BaseEventTrigger TaskDeferred StartTriggerArgs "
         "TriggerFailureReason BaseAsyncOperator TaskDeferralError TaskDeferralTimeout "
-        "ResumableJobMixin"
+        "ResumableJobMixin deferrable"
     ),
     Gap.ASSETS: (
         "Asset AssetAlias AssetAll AssetAny AssetWatcher AssetOrTimeSchedule AssetAccessControl "
@@ -161,10 +161,13 @@ _MODULES: Final[Mapping[str, Gap]] = {
 _GAP_OF: Final = {name: gap for gap, names in _NAMES.items() for name in names.split()}
 
 
-def error_of(module: str, name: str | None = None) -> AirflowGapError:
-    """Return the error of a name that a module of Airflow has and Headway has not."""
+def error_of(module: str, name: str | None = None, *, of: str | None = None) -> AirflowGapError:
+    """Return the error of a name that a module of Airflow has and Headway has not.
+
+    It is missing like the name `of`, where that is known better.
+    """
     whole = module if name is None else f"{module}.{name}"
-    gap = _gap(whole, name)
+    gap = _gap(whole, of or name)
     sentence = SENTENCES[gap].format(name=whole, package=_package(whole))
     return AirflowGapError(sentence, name=whole, gap=gap)
 

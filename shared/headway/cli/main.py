@@ -24,6 +24,7 @@ from headway.cli.commands.installation import (
     import_check,
     metrics,
     pools,
+    providers,
     status,
 )
 from headway.cli.launch import services
@@ -58,6 +59,7 @@ app.add_typer(spark.app, name="spark")
 app.add_typer(connections.app, name="connections")
 app.add_typer(variables.app, name="variables")
 app.add_typer(keys.app, name="secrets")
+app.add_typer(providers.app, name="providers")
 app.command("events")(events.list_events)
 app.command("status")(status.status)
 app.command("doctor")(doctor.doctor)

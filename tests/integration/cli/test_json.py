@@ -62,6 +62,7 @@ COMMANDS = {
     "notifications list": "",
     "pools delete": "spare",
     "pools list": "",
+    "providers list": "",
     "pools set": "spare 3",
     "runs cancel": f"etl {RUN} --yes",
     "runs clear": f"etl {RUN} --yes",

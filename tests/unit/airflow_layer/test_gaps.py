@@ -40,12 +40,12 @@ def missing(statement: str) -> AirflowGapError:
         (
             "from airflow.providers.apache.livy.hooks.livy import LivyHook",
             Gap.PROVIDER,
-            "uv pip install --no-deps apache-airflow-providers-apache-livy.",
+            "headway providers install apache-airflow-providers-apache-livy.",
         ),
         (
             "import airflow.providers.slack",
             Gap.PROVIDER,
-            "uv pip install --no-deps apache-airflow-providers-slack.",
+            "headway providers install apache-airflow-providers-slack.",
         ),
         (
             "from airflow.sdk import nonsense",
@@ -73,7 +73,7 @@ def test_a_file_may_try_another_import() -> None:
     given: dict[str, object] = {}
     exec(
         "try:\n    from airflow.sensors.x import X\nexcept ImportError:\n    X = None\n"
-        "try:\n    import airflow.sensors\nexcept ModuleNotFoundError:\n    Y = None\n",
+        "try:\n    import airflow.sensors.python\nexcept ModuleNotFoundError:\n    Y = None\n",
         given,
     )
 

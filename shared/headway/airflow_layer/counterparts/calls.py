@@ -1,12 +1,26 @@
 """What is about functions and classes in `airflow.utils`: loggers, imports, arguments."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from getpass import getuser
 from importlib import import_module
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
 from headway.sdk.values.signatures import takes
+
+__all__ = [
+    "LoggingMixin",
+    "apply_defaults",
+    "context_to_airflow_vars",
+    "determine_kwargs",
+    "get_parsing_context",
+    "getuser",
+    "import_string",
+    "iter_namespace",
+    "qualname",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,6 +58,18 @@ def import_string(dotted_path: str) -> Any:
         return getattr(import_module(module), name)
     except AttributeError:
         raise ImportError(f"Module {module!r} has no {name!r}.") from None
+
+
+def iter_namespace(namespace: ModuleType) -> Iterator[str]:
+    """Yield the names of the modules in a package."""
+    for found in pkgutil.iter_modules(namespace.__path__, f"{namespace.__name__}."):
+        yield found.name
+
+
+def qualname(o: Any, use_qualname: bool = False) -> str:
+    """Return the dotted name of a function or class, or that of the class of an object."""
+    named = o if hasattr(o, "__name__") else type(o)
+    return f"{named.__module__}.{named.__qualname__ if use_qualname else named.__name__}"
 
 
 def determine_kwargs(

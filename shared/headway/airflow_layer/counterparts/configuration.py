@@ -1,9 +1,11 @@
 """`airflow.configuration`: the few options that DAG files read, and no way to change them."""
 
+import json
 from typing import Any, Final
 
 import pendulum
 
+from headway.airflow_layer.counterparts.calls import import_string
 from headway.airflow_layer.counterparts.exceptions import AirflowConfigException
 from headway.sdk.authoring.current import DagFile, current_file
 from headway.sdk.authoring.definition import DAG
@@ -57,6 +59,25 @@ class LayerConfiguration:
         """Return the number that an option has."""
         return float(self.get(section, key, fallback))
 
+    def getlist(self, section: str, key: str, fallback: Any = _UNSET, delimiter: str = ",") -> Any:
+        """Return the texts that an option lists, or the fallback."""
+        found = self.get(section, key, fallback)
+        return [each.strip() for each in found.split(delimiter)] if _is_text(found) else found
+
+    def getjson(self, section: str, key: str, fallback: Any = _UNSET) -> Any:
+        """Return the JSON value that an option is, or the fallback."""
+        found = self.get(section, key, fallback)
+        return json.loads(found) if _is_text(found) else found
+
+    def getimport(self, section: str, key: str, fallback: Any = None) -> Any:
+        """Return what an option names by module and name, or the fallback."""
+        found = self.get(section, key, fallback)
+        return import_string(found) if _is_text(found) else found
+
+    def get_mandatory_value(self, section: str, key: str) -> str:
+        """Return the text of an option."""
+        return str(self.get(section, key))
+
     def has_option(self, section: str, key: str) -> bool:
         """Return whether there is such an option."""
         return _find(section.lower(), key.lower()) is not None
@@ -67,6 +88,10 @@ class LayerConfiguration:
             f"A DAG file cannot set [{section}] {key} to {value!r}; Headway's settings are those "
             "of its services (headway settings)."
         )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _find(section: str, key: str) -> str | None:

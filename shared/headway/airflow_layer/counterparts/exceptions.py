@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 AirflowDagCycleException = DuplicateTaskIdFound = ParamValidationError = DagError
-TaskNotFound = AirflowClusterPolicyViolation = DagError
+TaskNotFound = TaskInstanceNotFound = AirflowClusterPolicyViolation = DagError
 AirflowTimetableInvalid = TimetableError
 
 

@@ -1,5 +1,7 @@
 """What is about values in `airflow.utils.helpers`: dictionaries without None, parts of a list."""
 
+import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -49,3 +51,18 @@ def chunks(items: Sequence[T], chunk_size: int) -> Iterator[Sequence[T]]:
 def is_container(obj: object) -> bool:
     """Return whether a value holds others; text does not."""
     return hasattr(obj, "__iter__") and not isinstance(obj, str)
+
+
+def convert_camel_to_snake(camel_str: str) -> str:
+    """Return a name such as `someName` as `some_name`."""
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", camel_str).lower()
+
+
+def to_boolean(astring: str | None) -> bool:
+    """Return whether a text says yes."""
+    return (astring or "").lower() in ("true", "t", "yes", "y", "on", "1")
+
+
+def md5(data: bytes = b"", *, usedforsecurity: bool = False) -> "hashlib._Hash":
+    """Return the MD5 of bytes, which names something and protects nothing."""
+    return hashlib.md5(data, usedforsecurity=usedforsecurity)  # noqa: S324 - as asked for

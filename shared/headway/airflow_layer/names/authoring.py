@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 from typing import Final
 
-from headway.airflow_layer.names.rows import DAGS, DECORATORS, LAYER, OPERATORS, SDK, modules, of
+from headway.airflow_layer.names.rows import (
+    CONNECTIONS,
+    DAGS,
+    DECORATORS,
+    HOOKS,
+    LAYER,
+    OPERATORS,
+    SDK,
+    VARIABLES,
+    modules,
+    of,
+)
 
 _VERSION: Final = of(f"{LAYER}.counterparts.version", "__version__=VERSION")
 _DAG: Final = of(DAGS, "DAG dag")
@@ -19,9 +30,6 @@ _PARAMS: Final = {**of(SDK, "Param"), **of("headway.sdk.values.params", "ParamsD
 _OPERATOR: Final = of(OPERATORS, "BaseOperator BaseBranchOperator")
 _OPERATOR_LINK: Final = of(f"{LAYER}.counterparts.stand_ins", "BaseOperatorLink")
 _XCOM_ARG: Final = of(SDK, "XComArg")
-_VARIABLE: Final = of(SDK, "Variable")
-_CONNECTION: Final = of(SDK, "Connection")
-_HOOK: Final = of(SDK, "BaseHook")
 _CONTEXT: Final = of(SDK, "Context get_current_context")
 _PATHS: Final = of(SDK, "ObjectStoragePath")
 _STATES: Final = of(f"{LAYER}.counterparts.states", "DagRunState TaskInstanceState")
@@ -47,9 +55,9 @@ _SDK: Final = {
     **_OPERATOR,
     **_OPERATOR_LINK,
     **_XCOM_ARG,
-    **_VARIABLE,
-    **_CONNECTION,
-    **_HOOK,
+    **VARIABLES,
+    **CONNECTIONS,
+    **HOOKS,
     **_CONTEXT,
     **_PATHS,
     **_STATES,
@@ -73,8 +81,8 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         **of(DAGS, "DAG"),
         **_OPERATOR,
         **_OPERATOR_LINK,
-        **_VARIABLE,
-        **_CONNECTION,
+        **VARIABLES,
+        **CONNECTIONS,
         **_XCOM_ARG,
         **_PARAMS,
         **_RUN,
@@ -86,15 +94,15 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     "airflow.models.abstractoperator": of(OPERATORS, "AbstractOperator=BaseOperator"),
     "airflow.models.baseoperatorlink": _OPERATOR_LINK,
     **modules("airflow.models.param airflow.sdk.definitions.param", _PARAMS),
-    **modules("airflow.models.variable airflow.sdk.definitions.variable", _VARIABLE),
-    **modules("airflow.models.connection airflow.sdk.definitions.connection", _CONNECTION),
+    **modules("airflow.models.variable airflow.sdk.definitions.variable", VARIABLES),
+    **modules("airflow.models.connection airflow.sdk.definitions.connection", CONNECTIONS),
     **modules("airflow.models.xcom_arg airflow.sdk.definitions.xcom_arg", _XCOM_ARG),
     "airflow.models.dagrun": _RUN,
     "airflow.models.taskinstance": {**_INSTANCE, **_CONTEXT},
     "airflow.sdk.bases.operator": {**_OPERATOR, **_DEPENDENCIES},
     "airflow.sdk.bases.branch": _OPERATOR,
     "airflow.sdk.bases.operatorlink": _OPERATOR_LINK,
-    "airflow.sdk.bases.hook": _HOOK,
+    "airflow.sdk.bases.hook": HOOKS,
     "airflow.sdk.bases.notifier": _NOTIFIER,
     "airflow.notifications.basenotifier": _NOTIFIER,
     "airflow.sdk.definitions.context": _CONTEXT,

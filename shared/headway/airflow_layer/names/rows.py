@@ -19,3 +19,9 @@ def of(home: str, names: str) -> dict[str, str]:
 def modules(names: str, counterparts: Mapping[str, str]) -> dict[str, Mapping[str, str]]:
     """Return the rows of modules that have the same names."""
     return dict.fromkeys(names.split(), counterparts)
+
+
+HOOKS: Final = of(f"{LAYER}.counterparts.hooks", "BaseHook=LayerHook")
+VARIABLES: Final = of(f"{LAYER}.counterparts.hooks", "Variable=LayerVariable")
+CONNECTIONS: Final = of(f"{LAYER}.counterparts.connections", "Connection=LayerConnection")
+"""Of what tasks ask for."""

@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 from typing import Final
 
-from headway.airflow_layer.names.rows import DAGS, DECORATORS, LAYER, OPERATORS, SDK, modules, of
+from headway.airflow_layer.names.rows import (
+    CONNECTIONS,
+    DAGS,
+    DECORATORS,
+    HOOKS,
+    LAYER,
+    OPERATORS,
+    SDK,
+    VARIABLES,
+    modules,
+    of,
+)
 
 _PARTS: Final = f"{LAYER}.counterparts"
 _EXCEPTIONS: Final = of(
@@ -14,7 +25,7 @@ _EXCEPTIONS: Final = of(
     "AirflowProviderDeprecationWarning AirflowOptionalProviderFeatureException "
     "AirflowInternalRuntimeError AirflowRuntimeError AirflowTimetableInvalid DagNotFound "
     "DuplicateTaskIdFound ParamValidationError RemovedInAirflow3Warning RemovedInAirflow4Warning "
-    "TaskNotFound XComNotFound",
+    "TaskInstanceNotFound TaskNotFound XComNotFound",
 )
 _TIMES: Final = of(
     f"{_PARTS}.times",
@@ -22,15 +33,17 @@ _TIMES: Final = of(
     "coerce_datetime from_timestamp td_format",
 )
 _HELPERS: Final = {
-    **of(f"{_PARTS}.values", "prune_dict exactly_one at_most_one merge_dicts chunks is_container"),
+    **of(
+        f"{_PARTS}.values",
+        "prune_dict exactly_one at_most_one merge_dicts chunks is_container convert_camel_to_snake",
+    ),
     **of(SDK, "chain cross_downstream"),
 }
 _LOGGING: Final = of(f"{_PARTS}.calls", "LoggingMixin")
-_IMPORTS: Final = of(f"{_PARTS}.calls", "import_string")
+_IMPORTS: Final = of(f"{_PARTS}.calls", "import_string iter_namespace qualname")
 _NOTSET: Final = of(f"{_PARTS}.sentinels", "NOTSET ArgNotSet")
 _WEEKDAY: Final = of(SDK, "WeekDay")
 _STATES: Final = of(f"{_PARTS}.states", "State DagRunState TaskInstanceState")
-_HOOK: Final = of(SDK, "BaseHook")
 _TIMEZONE: Final = of(f"{_PARTS}.times", "timezone=TIMEZONE")
 _CONF: Final = of(f"{_PARTS}.configuration", "conf")
 
@@ -42,7 +55,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         **of(f"{_PARTS}.exceptions", "AirflowConfigException"),
     },
     "airflow.settings": of(f"{_PARTS}.configuration", "AIRFLOW_HOME DAGS_FOLDER TIMEZONE"),
-    **modules("airflow.hooks.base airflow.hooks.base_hook", _HOOK),
+    **modules("airflow.hooks.base airflow.hooks.base_hook", HOOKS),
     **modules(
         "airflow.macros",
         of("headway.sdk.context.macros", "datetime timedelta ds_add ds_format"),
@@ -60,6 +73,8 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     **modules(
         "airflow.utils.log.logging_mixin airflow.sdk.definitions._internal.logging_mixin", _LOGGING
     ),
+    "airflow.utils.strings": of(f"{_PARTS}.values", "to_boolean"),
+    "airflow.utils.platform": of(f"{_PARTS}.calls", "getuser"),
     "airflow.utils.context": of(SDK, "Context"),
     "airflow.utils.operator_helpers": of(
         f"{_PARTS}.calls", "determine_kwargs context_to_airflow_vars"
@@ -73,7 +88,9 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     "airflow.providers.common.compat.sdk": {
         **_EXCEPTIONS,
         **_STATES,
-        **_HOOK,
+        **HOOKS,
+        **CONNECTIONS,
+        **VARIABLES,
         **_CONF,
         **_TIMEZONE,
         **_NOTSET,
@@ -85,8 +102,8 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         **of(f"{_PARTS}.notifiers", "BaseNotifier"),
         **of(
             SDK,
-            "chain cross_downstream task_group Connection Context Label Param TaskGroup "
-            "TriggerRule Variable WeightRule XComArg get_current_context ObjectStoragePath",
+            "chain cross_downstream task_group Context Label Param TaskGroup "
+            "TriggerRule WeightRule XComArg get_current_context ObjectStoragePath",
         ),
     },
 }

@@ -5,7 +5,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from headway.airflow_layer.names import authoring, operators, support
+from headway.airflow_layer.names import authoring, operators, provider_bases, support
 
 _IF_NOT_INSTALLED: Final = frozenset({"airflow.providers.common.compat.sdk"})
 """Modules of provider packages that work as they are."""
@@ -25,9 +25,15 @@ def names_of(module: str) -> Mapping[str, str]:
     return MODULES.get(module, _NOTHING)
 
 
+def provider_names_of(module: str) -> Mapping[str, str]:
+    """Return the names of a module that provider packages are given besides."""
+    return provider_bases.MODULES.get(module, _NOTHING)
+
+
 def has_names(module: str, *, is_installed: bool = False) -> bool:
     """Return whether the layer gives names of that module; `is_installed` if it is there anyway."""
-    return module in MODULES and not (is_installed and module in _IF_NOT_INSTALLED)
+    is_known = module in MODULES or module in provider_bases.MODULES
+    return is_known and not (is_installed and module in _IF_NOT_INSTALLED)
 
 
 def has_modules(name: str) -> bool:
@@ -38,7 +44,7 @@ def has_modules(name: str) -> bool:
 @cache
 def _packages() -> frozenset[str]:
     found: set[str] = set()
-    for name in MODULES:
+    for name in (*MODULES, *provider_bases.MODULES):
         parts = name.split(".")
         found.update(".".join(parts[:length]) for length in range(1, len(parts)))
     return frozenset(found)

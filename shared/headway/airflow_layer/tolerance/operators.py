@@ -4,11 +4,13 @@ Each is made when it is first asked for, from the operator of the same name: wha
 the layer has.
 """
 
+from abc import ABCMeta
 from collections.abc import Mapping
 from inspect import Parameter
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from headway import sdk
+from headway.airflow_layer.gaps import error_of
 from headway.airflow_layer.tolerance.arguments import of_task
 from headway.sdk.authoring.operator import BaseOperator as Plain
 from headway.sdk.authoring.operator import OperatorType, accepted_names
@@ -17,12 +19,13 @@ from headway.sdk.values.signatures import signature
 _MADE: Final[dict[type, type]] = {}
 
 
-class TolerantOperatorType(OperatorType):
+class TolerantOperatorType(OperatorType, ABCMeta):
     """Make operators from the arguments that Airflow's take."""
 
-    def __call__(cls, *args: Any, **given: Any) -> Any:  # noqa: N805 - a metaclass
+    def __call__(cls, *args: Any, **given: Any) -> Any:
         """Make a task; the first arguments may be without names."""
         given = {**dict(zip(_positional(cls), args, strict=False)), **given}
+        _refuse_deferral(cls, given)
         return super().__call__(**_tidy(cls, given))
 
 
@@ -32,7 +35,12 @@ class TolerantOperator(Plain, metaclass=TolerantOperatorType):
     @classmethod
     def partial(cls, **arguments: Any) -> Any:
         """Fix some arguments of a mapped task."""
+        _refuse_deferral(cls, arguments)
         return super().partial(**_tidy(cls, arguments))
+
+    def defer(self, **_: Any) -> NoReturn:
+        """Say that a task cannot be deferred."""
+        raise error_of(type(self).__module__, type(self).__name__, of="deferrable")
 
 
 def tolerant(operator: type) -> type:
@@ -48,6 +56,14 @@ def tolerant(operator: type) -> type:
         }
         _MADE[operator] = TolerantOperatorType(operator.__name__, (*bases, operator), named)
     return _MADE[operator]
+
+
+def _refuse_deferral(operator: type, given: Mapping[str, Any]) -> None:
+    """Refuse what a provider's operator would take, and defer itself by."""
+    if given.get("deferrable"):
+        raise error_of(
+            f"{operator.__module__}.{operator.__name__}(deferrable=True)", of="deferrable"
+        )
 
 
 def _positional(operator: type) -> list[str]:

@@ -1,6 +1,7 @@
 """Connections and variables, as tasks and templates ask for them."""
 
 import json
+import logging
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, TypeVar, overload
 
@@ -18,8 +19,13 @@ _UNSET: Final[Any] = object()
 class BaseHook:
     """What reaches something outside; hooks of users may derive from it."""
 
-    @staticmethod
-    def get_connection(conn_id: str) -> Connection:
+    @property
+    def log(self) -> logging.Logger:
+        """The logger of the hook's class: what it is told from INFO on is in the attempt's log."""
+        return logging.getLogger(f"{type(self).__module__}.{type(self).__qualname__}")
+
+    @classmethod
+    def get_connection(cls, conn_id: str) -> Connection:
         """Return the connection of that id, if the task's DAG is granted it.
 
         AirflowNotFoundException when there is none; AirflowException without the grant,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,6 +67,11 @@ def test_the_configuration_has_a_few_options() -> None:
     assert conf.getboolean("core", "unit_test_mode") is False
     assert conf.getint("core", "nonsense", fallback=3) == 3
     assert conf.get("smtp", "host", fallback=None) is None
+    assert conf.getlist("x", "y", fallback="a, b") == ["a", "b"]
+    assert conf.getjson("x", "y", fallback='{"a": 1}') == {"a": 1}
+    assert conf.getimport("x", "y", fallback="os.path.join").__name__ == "join"
+    assert conf.getimport("x", "y") is conf.getlist("x", "y", fallback=None) is None
+    assert conf.get_mandatory_value("core", "executor") == "Headway"
     assert not conf.has_option("smtp", "host")
     with pytest.raises(AirflowConfigException, match=r"no option \[smtp\] host"):
         conf.get("smtp", "host")
@@ -92,6 +98,11 @@ def test_helpers() -> None:
     assert calls.import_string("os.path.join").__name__ == "join"
     assert calls.determine_kwargs(lambda ds: ds, (), {"ds": 1, "ti": 2}) == {"ds": 1}
     assert calls.apply_defaults(print) is print
+    assert values.convert_camel_to_snake("someName") == "some_name"
+    assert [values.to_boolean(text) for text in ("Yes", "0", None)] == [True, False, False]
+    assert values.md5(b"a").hexdigest() == "0cc175b9c0f1b6a831c399e269772661"
+    assert calls.qualname(Path("/")) in ("pathlib.PosixPath", "pathlib._local.PosixPath")
+    assert "headway.sdk.values.checks" in calls.iter_namespace(import_module("headway.sdk.values"))
 
 
 def test_the_variables_of_a_context() -> None:

@@ -1,0 +1,56 @@
+"""Names that only the modules of provider packages are given.
+
+A DAG file that imports them itself is told what to write instead.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from headway.airflow_layer.names.rows import LAYER, SDK, modules, of
+
+_BASES: Final = f"{LAYER}.counterparts.provider_bases"
+_SENSORS: Final = of(
+    f"{LAYER}.tolerance.sensors", "BaseSensorOperator=LayerSensor PokeReturnValue poke_mode_only"
+)
+_TRIGGERS: Final = of(
+    _BASES, "BaseTrigger=LayerTrigger BaseEventTrigger TriggerEvent StartTriggerArgs"
+)
+_XCOM: Final = of(_BASES, "XCom XCOM_RETURN_KEY")
+_SKIPS: Final = of(SDK, "SkipMixin")
+
+_MASKING: Final = of(f"{LAYER}.counterparts.masking", "mask_secret")
+_INSTANCES: Final = {
+    **of("headway.sdk.context.task_instance", "TaskInstanceKey"),
+    **of(_BASES, "clear_task_instances"),
+}
+_LINEAGE: Final = of(f"{LAYER}.counterparts.lineage", "get_hook_lineage_collector")
+_PROCESSES: Final = f"{LAYER}.counterparts.processes"
+_MANAGER: Final = f"{LAYER}.counterparts.installed_providers"
+
+MODULES: Final[Mapping[str, Mapping[str, str]]] = {
+    "airflow.sdk": {**_SENSORS, **_XCOM},
+    **modules("airflow.sensors.base airflow.sdk.bases.sensor", _SENSORS),
+    **modules("airflow.triggers.base airflow.sdk.bases.trigger", _TRIGGERS),
+    **modules("airflow.models.xcom airflow.sdk.execution_time.xcom airflow.utils.xcom", _XCOM),
+    "airflow.models": {**_XCOM, **_SKIPS},
+    **modules(
+        "airflow.sdk.log airflow.sdk.execution_time.secrets_masker "
+        "airflow.utils.log.secrets_masker",
+        _MASKING,
+    ),
+    **modules("airflow.sdk.lineage airflow.lineage.hook", _LINEAGE),
+    "airflow.utils.process_utils": of(_PROCESSES, "patch_environ"),
+    **modules(
+        "airflow.sdk.execution_time.timeout airflow.utils.timeout", of(_PROCESSES, "timeout")
+    ),
+    "airflow.utils.yaml": of("yaml", "safe_load safe_dump dump load YAMLError"),
+    "airflow.utils.hashlib_wrapper": of(f"{LAYER}.counterparts.values", "md5"),
+    "airflow.plugins_manager": of(_BASES, "AirflowPlugin"),
+    "airflow.security.kerberos": of(_BASES, "renew_from_kt"),
+    **modules("airflow.models.taskinstance airflow.models.taskinstancekey", _INSTANCES),
+    "airflow.providers_manager": of(_MANAGER, "ProvidersManager"),
+    "airflow.sdk.providers_manager_runtime": of(
+        _MANAGER, "ProvidersManagerTaskRuntime=ProvidersManager"
+    ),
+    **modules("airflow.sdk.bases.skipmixin airflow.models.skipmixin", _SKIPS),
+}

@@ -1,0 +1,156 @@
+"""Which provider packages are needed, and what they require besides Airflow."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from headway.domain.errors import RefusalError
+
+PREFIX: Final = "apache-airflow-providers-"
+
+OF_AIRFLOW: Final = frozenset(
+    {"apache-airflow", "apache-airflow-core", "apache-airflow-task-sdk", "apache-airflow-sdk"}
+)
+"""Requirements that Headway's own modules stand for."""
+
+SAME_FILES: Final[Mapping[str, str]] = {
+    "pyspark-client": "pyspark",
+    "psycopg2": "psycopg2-binary",
+}
+"""Distributions that would write over the files of another one, which does for both."""
+
+UNSAID: Final = [
+    "attrs",
+    "deprecated",
+    "packaging",
+    "python-dateutil",
+    "python-slugify",
+    "pyyaml",
+    "requests",
+    "tabulate",
+    "tenacity",
+]
+"""What provider packages import and do not require, as Airflow does."""
+
+MOST_ROUNDS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRelease:
+    """A release of a provider package: its version, and its requirements as its metadata has them.
+
+    One that is not installed yet is to be.
+    """
+
+    version: str
+    requires: tuple[str, ...] = ()
+    is_installed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The releases of provider packages by name, and the requirements on all other packages."""
+
+    providers: Mapping[str, ProviderRelease]
+    others: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """The provider packages that are to be installed, as requirements."""
+        return [
+            f"{name}=={release.version}"
+            for name, release in sorted(self.providers.items())
+            if not release.is_installed
+        ]
+
+
+@dataclass(slots=True)
+class _WantedProviders:
+    """The requirements on provider packages that are known so far, one for each package."""
+
+    by_name: dict[str, Requirement] = field(default_factory=dict)
+
+    def add(self, more: Requirement) -> None:
+        """Narrow what is wanted of a package."""
+        name = canonicalize_name(more.name)
+        known = self.by_name.setdefault(name, Requirement(name))
+        known.specifier &= more.specifier
+        known.extras |= more.extras
+
+
+def given(texts: Sequence[str]) -> list[Requirement]:
+    """Return what a user asks for; refuse what is no provider package."""
+    return [_given(text) for text in texts]
+
+
+def resolve(
+    asked: Sequence[Requirement],
+    look_up: Callable[[Sequence[Requirement]], Mapping[str, ProviderRelease]],
+    installed: Collection[str] = (),
+) -> Plan:
+    """Find a release for each provider package that is needed.
+
+    `look_up` returns one for each requirement; `installed` are the names of other distributions.
+    """
+    wanted, chosen = _WantedProviders(), dict[str, ProviderRelease]()
+    for requirement in asked:
+        wanted.add(requirement)
+    for _ in range(MOST_ROUNDS):
+        unmet = [each for name, each in wanted.by_name.items() if not _meets(chosen, name, each)]
+        if not unmet:
+            return Plan(chosen, tuple(sorted(_others(wanted, chosen, installed))))
+        found = look_up(unmet)
+        chosen.update(found)
+        for name, release in found.items():
+            for requirement in _required(release, wanted.by_name[name].extras):
+                if canonicalize_name(requirement.name).startswith(PREFIX):
+                    wanted.add(requirement)
+    raise RefusalError("The provider packages require releases of each other that do not agree.")
+
+
+def _given(text: str) -> Requirement:
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        raise RefusalError(
+            f"{text!r} names no package; write {PREFIX}http, or with a version {PREFIX}http==6.3.0."
+        ) from None
+    if not canonicalize_name(requirement.name).startswith(PREFIX):
+        raise RefusalError(
+            f"{requirement.name!r} is no provider package; their names begin with {PREFIX}. "
+            "Install any other package with pip."
+        )
+    if requirement.url is not None:
+        raise RefusalError(f"{text!r}: a provider package is named by its version, not by a URL.")
+    return requirement
+
+
+def _meets(chosen: Mapping[str, ProviderRelease], name: str, requirement: Requirement) -> bool:
+    release = chosen.get(name)
+    return release is not None and requirement.specifier.contains(release.version, prereleases=True)
+
+
+def _required(release: ProviderRelease, extras: Collection[str]) -> Iterator[Requirement]:
+    """Yield the requirements that hold here, for a release with some extras."""
+    for requirement in map(Requirement, release.requires):
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": each}) for each in extras or ("",)):
+            requirement.marker = None
+            yield requirement
+
+
+def _others(
+    wanted: _WantedProviders, chosen: Mapping[str, ProviderRelease], installed: Collection[str]
+) -> Iterator[str]:
+    """Yield what the provider packages require besides Airflow and each other, once each."""
+    found = set(UNSAID)
+    for name, release in chosen.items():
+        for requirement in _required(release, wanted.by_name[name].extras):
+            other = canonicalize_name(requirement.name)
+            is_there = SAME_FILES.get(other) in installed
+            if not (other in OF_AIRFLOW or other.startswith(PREFIX) or is_there):
+                found.add(str(requirement))
+    yield from found
