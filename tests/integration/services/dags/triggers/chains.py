@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from airflow.operators.trigger_dagrun import TriggerDagRunOperator as AirflowsOperator
+from airflow.operators.trigger_dagrun import (  # type: ignore[import-not-found]
+    TriggerDagRunOperator as AirflowsOperator,
+)
 
 from headway.sdk import DAG, TriggerDagRunOperator, task
 
