@@ -20,6 +20,7 @@ from headway.testing.data import run_requests, seed
 from headway.testing.data.forced import force
 from headway.testing.data.run_requests import TARGET, ask, asking, run_ids, try_again
 from headway.testing.database.logins import logged_in
+from headway.timetables.kinds.delta import TimeDeltaTimetable
 from headway_scheduler.passes.answer_requests import answer_requests
 from headway_scheduler.replica.replica import Replica
 
@@ -278,6 +279,23 @@ def test_a_task_that_was_cleared_triggers_anew(engine: Engine, replica: Replica)
     found = answered(engine, replica, second)
 
     assert run_ids(engine) == [first.run_id, found.run_id]
+
+
+def test_a_timetable_that_computes_for_too_long_is_interrupted(
+    engine: Engine, replica: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headway_scheduler.passes.answer_requests.LONGEST_PLAN", 0.2)
+
+    def compute(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(TimeDeltaTimetable, "infer_manual_data_interval", compute)
+
+    found = answered(engine, replica, asking(engine))
+
+    expected = "It takes more than 0.2 s to tell the run's interval."
+    assert found == RunAnswer(RequestAnswer.REFUSED, reason=expected)
 
 
 def test_a_request_that_fails_stops_no_other(engine: Engine, replica: Replica) -> None:

@@ -106,7 +106,10 @@ class TriggerDagRunOperator(BaseOperator):
         date = wanted.logical_date or SystemClock().now()
         run_id = wanted.run_id or RunType.MANUAL.run_id(date)
         told = wanted.dag_id, run_id, json.dumps(dict(wanted.conf))
-        self.log.info("In a test no run is triggered: DAG %s would get run %s with conf %s.", *told)
+        # A warning, for the logger of a program that has set up none shows nothing else.
+        self.log.warning(
+            "In a test no run is triggered: DAG %s would get run %s with conf %s.", *told
+        )
         return run_id
 
     def _wanted(self) -> RunWanted:

@@ -205,7 +205,7 @@ def test_the_states_that_are_waited_for(
 
 
 def test_a_test_says_what_would_be_triggered(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
+    caplog.set_level("WARNING")
     runtime = LocalRuntime("go")
 
     result = run(runtime, conf={"a": 1}, logical_date=DAY, wait_for_completion=True)
