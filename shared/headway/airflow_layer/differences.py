@@ -24,8 +24,14 @@ def _expands(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and _names(node.func) in ("expand", "expand_kwargs")
 
 
+def _triggers(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and _names(node.func) == "TriggerDagRunOperator"
+
+
 _SIGNS: Final[Mapping[str, Callable[[ast.AST], bool]]] = {
     "xcom_pull of one id of a mapped task gives a list, also where it has one instance.": _expands,
+    "TriggerDagRunOperator triggers DAGs of its own bundle; a run exists if it has the same run "
+    "id, whatever its logical date.": _triggers,
 }
 
 

@@ -109,6 +109,7 @@ _S = TaskState
 _SCHEDULER = frozenset({Role.SCHEDULER})
 _WORKER = frozenset({Role.WORKER})
 _USER = frozenset({Role.USER})
+_RESET = _SCHEDULER | _USER
 
 MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
     _S.NONE: {
@@ -171,12 +172,13 @@ MOVES: Final[Mapping[TaskState, Mapping[TaskState, frozenset[Role]]]] = {
         _S.NONE: _USER,
         _S.REMOVED: _USER,
     },
-    # What is removed, and what comes back, does so with the version that a run is given.
-    _S.SUCCESS: {_S.NONE: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
-    _S.FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.REMOVED: _USER},
-    _S.SKIPPED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
-    _S.UPSTREAM_FAILED: {_S.NONE: _USER, _S.SUCCESS: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
-    _S.REMOVED: {_S.NONE: _USER},
+    # What is removed, and what comes back, does so with the version that a run is given.  A
+    # scheduler has a run run again when a task asks for that (reset_dag_run).
+    _S.SUCCESS: {_S.NONE: _RESET, _S.FAILED: _USER, _S.REMOVED: _USER},
+    _S.FAILED: {_S.NONE: _RESET, _S.SUCCESS: _USER, _S.REMOVED: _USER},
+    _S.SKIPPED: {_S.NONE: _RESET, _S.SUCCESS: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
+    _S.UPSTREAM_FAILED: {_S.NONE: _RESET, _S.SUCCESS: _USER, _S.FAILED: _USER, _S.REMOVED: _USER},
+    _S.REMOVED: {_S.NONE: _RESET},
 }
 
 INITIAL: Final = frozenset({_S.NONE, _S.SCHEDULED})
@@ -189,8 +191,8 @@ RUN_MOVES: Final[Mapping[RunState, Mapping[RunState, frozenset[Role]]]] = {
         RunState.FAILED: _SCHEDULER | _USER,  # one that takes its place is due
     },
     RunState.RUNNING: {RunState.SUCCESS: _SCHEDULER, RunState.FAILED: _SCHEDULER},
-    RunState.SUCCESS: {RunState.QUEUED: _USER, RunState.FAILED: _USER},
-    RunState.FAILED: {RunState.QUEUED: _USER, RunState.SUCCESS: _USER},
+    RunState.SUCCESS: {RunState.QUEUED: _RESET, RunState.FAILED: _USER},
+    RunState.FAILED: {RunState.QUEUED: _RESET, RunState.SUCCESS: _USER},
 }
 
 PHASE_MOVES: Final[Mapping[Phase, Mapping[Phase, frozenset[Role]]]] = {
@@ -229,7 +231,7 @@ DEADLINE_MOVES: Final[Mapping[DeadlineState, Mapping[DeadlineState, frozenset[Ro
 }
 
 TERMINAL: Final = frozenset({_S.SUCCESS, _S.FAILED, _S.SKIPPED, _S.UPSTREAM_FAILED, _S.REMOVED})
-"""States in which a task instance stays until a user moves it."""
+"""States in which a task instance stays until a user, or a task's request, moves it."""
 
 HOLDS_SLOTS: Final = frozenset({_S.QUEUED, _S.RUNNING, _S.RESTARTING})
 """States in which a task instance occupies its pool slots and its place in the DAG."""

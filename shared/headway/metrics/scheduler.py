@@ -20,6 +20,7 @@ PASSES: Final = (
     "adopt",
     "judge_deadlines",
     "gather_notifications",
+    "answer_requests",
     "revoke",
     "clean",
 )

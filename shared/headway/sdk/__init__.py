@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from headway.sdk.operators.latest_only import LatestOnlyOperator
     from headway.sdk.operators.spark_sql import SparkSQLOperator
     from headway.sdk.operators.spark_submit import SparkSubmitOperator
+    from headway.sdk.operators.trigger_dagrun import TriggerDagRunOperator
     from headway.sdk.operators.virtualenv import (
         BranchExternalPythonOperator,
         BranchPythonVirtualenvOperator,
@@ -123,6 +124,7 @@ __all__ = [
     "TaskGroup",
     "TimeDeltaTimetable",
     "TradingDays",
+    "TriggerDagRunOperator",
     "TriggerRule",
     "Variable",
     "WeekDay",
@@ -177,6 +179,7 @@ _HOMES: Final = {
     "headway.sdk.authoring.python_operator": ("PythonOperator",),
     "headway.sdk.operators.spark_sql": ("SparkSQLOperator",),
     "headway.sdk.operators.spark_submit": ("SparkSubmitOperator",),
+    "headway.sdk.operators.trigger_dagrun": ("TriggerDagRunOperator",),
     "headway.sdk.operators.virtualenv": (
         "BranchExternalPythonOperator",
         "BranchPythonVirtualenvOperator",

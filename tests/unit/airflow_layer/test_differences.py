@@ -10,6 +10,10 @@ from headway.airflow_layer.differences import differences
     [
         ("t.expand(x=[1])", "xcom_pull of one id"),
         ("BashOperator.partial(task_id='x').expand_kwargs(rows)", "xcom_pull of one id"),
+        (
+            "TriggerDagRunOperator(task_id='t', trigger_dag_id='d')",
+            "TriggerDagRunOperator triggers DAGs of its own",
+        ),
     ],
 )
 def test_a_sign_is_seen(source: str, said: str) -> None:

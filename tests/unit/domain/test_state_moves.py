@@ -50,6 +50,11 @@ SCHEDULER = """
     up_for_retry scheduled
     up_for_retry skipped
     up_for_retry failed
+    success none
+    failed none
+    skipped none
+    upstream_failed none
+    removed none
 """
 WORKER = """
     queued running
@@ -114,8 +119,10 @@ RUNS = """
     running success by scheduler
     running failed by scheduler
     success queued by user
+    success queued by scheduler
     success failed by user
     failed queued by user
+    failed queued by scheduler
     failed success by user
 """
 PHASES = """
@@ -181,9 +188,11 @@ def test_the_moves_of_attempts() -> None:
     assert moves == written(PHASES)
 
 
-def test_only_a_user_moves_what_has_ended() -> None:
+def test_only_a_user_moves_what_has_ended_and_a_scheduler_that_resets_it() -> None:
     for state in TERMINAL:
-        assert {role for roles in MOVES[state].values() for role in roles} == {Role.USER}
+        assert MOVES[state][TaskState.NONE] == {Role.USER, Role.SCHEDULER}
+        for target in MOVES[state].keys() - {TaskState.NONE}:
+            assert MOVES[state][target] == {Role.USER}
 
 
 def test_whatever_has_not_ended_can_be_brought_to_an_end_by_a_service() -> None:

@@ -12,6 +12,7 @@ from headway.runtime.daemon.loop import Found
 from headway_scheduler.jobs.dag_run_job import DagRunJob
 from headway_scheduler.jobs.housekeeping import Housekeeping
 from headway_scheduler.jobs.portion import PortionSize
+from headway_scheduler.passes.answer_requests import answer_requests
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.timing import timed
 
@@ -37,14 +38,21 @@ class SchedulerJob(DagRunJob):
         return Found.MORE if chores else found
 
     def collect(self, wanted: Demand) -> Counter[str]:
-        """Create the runs that are due."""
-        if not wanted.due:
-            return Counter()
+        """Create the runs that are due, and those that tasks ask for."""
+        collected: Counter[str] = Counter()
+        if wanted.requested:
+            with timed("answer_requests", self.clock):
+                collected["answered"] = answer_requests(self.replica, self.clock.now())
+        if wanted.due:
+            collected["planned"] = self._create_runs()
+        return collected
+
+    def _create_runs(self) -> int:
         now, began, portion = self.clock.now(), self.clock.monotonic(), self._portion.size
         with timed("create_runs", self.clock):
             planned = create_runs(self.replica, now, cancelled=self._cancelled, at_most=portion)
         self._portion.took(self.clock.monotonic() - began)
-        return Counter(planned=planned)
+        return planned
 
     def say_alive(self, conn: Connection) -> None:
         """Beat, and extend the uptime: what falls due in a break of it was missed.

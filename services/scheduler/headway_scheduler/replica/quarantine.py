@@ -17,6 +17,7 @@ from headway.db.core.engine import is_transient
 from headway.db.core.events import Event
 from headway.db.core.processes import Identity
 from headway.db.scheduling import runs
+from headway.db.scheduling.requests import requested
 from headway.db.scheduling.scope import KeyFilter
 from headway.domain.errors import FencedError
 
@@ -102,6 +103,11 @@ def of_dags() -> Quarantine[str]:
 def of_runs() -> Quarantine[int]:
     """Isolate runs."""
     return Quarantine("run", runs.names)
+
+
+def of_requests() -> Quarantine[int]:
+    """Isolate requests of tasks for runs."""
+    return Quarantine("request", requested.names)
 
 
 def _concerns_all(error: Exception) -> bool:

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from headway.db.core.processes import Identity
 from headway.db.scheduling.scope import Scope
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway_scheduler.replica.quarantine import Quarantine, of_dags, of_runs
+from headway_scheduler.replica.quarantine import Quarantine, of_dags, of_requests, of_runs
 from headway_scheduler.replica.specs import Specs
 from headway_scheduler.replica.tracing import Tracing, Untraced
 
@@ -16,7 +16,8 @@ from headway_scheduler.replica.tracing import Tracing, Untraced
 class Replica:
     """A process that schedules: where, as who, by which settings, and the DAGs that it knows.
 
-    What it could not create runs of, start, time out, settle or queue is set aside pass by pass.
+    What it could not create runs of, start, time out, settle, queue or answer is set aside pass by
+    pass.
     """
 
     engine: Engine
@@ -29,6 +30,7 @@ class Replica:
     ending: Quarantine[int] = field(default_factory=of_runs)
     settling: Quarantine[int] = field(default_factory=of_runs)
     queueing: Quarantine[str] = field(default_factory=of_dags)
+    answering: Quarantine[int] = field(default_factory=of_requests)
     tracing: Tracing = field(default_factory=Untraced)
 
     @property

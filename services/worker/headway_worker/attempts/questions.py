@@ -24,6 +24,7 @@ from headway_worker.database.secret_resolver import Reader, SecretResolver
 from headway_worker.database.worker_database import AttemptWork, WorkerDatabase
 from headway_worker.notifications.hidden import hidden_of
 from headway_worker.protocol.order import prior_to_frame
+from headway_worker.protocol.run_request import answer_to_frame, wanted_from_frame
 from headway_worker.spark.service.prior_apps import PriorApps, prior_of
 from headway_worker.spark.service.spark_service import SparkService
 from headway_worker.supervision.background_call import RETRYING
@@ -88,10 +89,18 @@ class Questions:
                 key, left = str(question["key"]), question["value"]
                 self._patiently(lambda: self.database.push_xcom(claimed, key, left))
                 return {"saved": True}
+            case "trigger_run" | "run_state":
+                return self._patiently(lambda: self._trigger(claimed, question))
             case "save_handle" | "prior_handle":
                 return self._handle(claimed, question)
             case unknown:
                 return {"error": f"The worker does not know the question {unknown!r}."}
+
+    def _trigger(self, claimed: Claimed, question: Frame) -> Frame:
+        if question["ask"] == "run_state":
+            return {"state": self.database.run_state(claimed, _run_of(question["of"]))}
+        number, wanted = int(question["number"]), wanted_from_frame(question["wanted"])
+        return answer_to_frame(self.database.ask_for_run(claimed, number, wanted))
 
     def _handle(self, claimed: Claimed, question: Frame) -> Frame:
         if question["ask"] == "save_handle":

@@ -1,20 +1,24 @@
 """What an attempt's child process does: load the DAG file, run the task, say how it ended."""
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from socket import socket
-from threading import Lock
-from typing import Any, Protocol
+from threading import Event, Lock
+from typing import Any, Final, Protocol
 
 from headway.airflow_layer import finder
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
+from headway.domain.dag.run_request import RunAnswer, RunWanted
 from headway.domain.errors import DagError
 from headway.domain.interval import PriorRun
-from headway.domain.states import Outcome
+from headway.domain.states import Outcome, RunState
 from headway.domain.xcoms import XComItem
+from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.bundle.bundle_code import BundleCode
@@ -28,7 +32,12 @@ from headway.sdk.values.xcom import check_size
 from headway_worker.child.records import send_records
 from headway_worker.protocol.order import TaskOrder, prior_from_frame
 from headway_worker.protocol.result_codec import result_to_frame
+from headway_worker.protocol.run_request import answer_from_frame, wanted_to_frame
 from headway_worker.protocol.supply import code_of
+
+FIRST_LOOK: Final = 0.05
+LAST_LOOK: Final = 1.0
+"""Seconds between two looks for the answer to a request: they double from the first to the last."""
 
 
 class Spark(Protocol):
@@ -131,6 +140,7 @@ class ChannelRuntime(Asking):
 
     order: TaskOrder
     _spark: Spark | None = field(default=None, init=False)
+    _requests: Iterator[int] = field(default_factory=lambda: count(1), init=False)
     _code: BundleCode | None = field(default=None, init=False)
 
     @property
@@ -149,6 +159,21 @@ class ChannelRuntime(Asking):
         """Leave a value for other tasks."""
         check_size(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
         self.ask({"ask": "push_xcom", "key": key, "value": value})
+
+    def trigger_run(self, wanted: RunWanted) -> RunAnswer:
+        """Ask for a run, and look for the answer of a scheduler until there is one."""
+        check_size(dict(wanted.conf), "The conf", self.order.max_xcom_bytes)
+        number, wait = next(self._requests), FIRST_LOOK
+        question = {"ask": "trigger_run", "number": number, "wanted": wanted_to_frame(wanted)}
+        while (answer := answer_from_frame(self.ask(question))) is None:
+            SystemClock().wait(Event(), wait)
+            wait = min(2 * wait, LAST_LOOK)
+        return answer
+
+    def run_state(self, of: RunName) -> RunState | None:
+        """Return the state of a run; None if there is no such run."""
+        state: str | None = self.ask({"ask": "run_state", **_named(of)})["state"]
+        return None if state is None else RunState(state)
 
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return a connection, None if there is none; errors as for any question."""

@@ -6,8 +6,9 @@ from typing import Any
 from headway.airflow_layer import finder
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
+from headway.domain.dag.run_request import RunAnswer, RunWanted
 from headway.domain.errors import DagError
-from headway.domain.states import Outcome
+from headway.domain.states import Outcome, RunState
 from headway.runtime.processes.frames import Frame, send_frame
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.definition import DAG
@@ -18,7 +19,7 @@ from headway.sdk.exceptions import AirflowException
 from headway.sdk.harness.execution import Result
 from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.running.context import Context, running_in
-from headway.sdk.running.task_runtime import SparkApplication
+from headway.sdk.running.task_runtime import RunName, SparkApplication
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway_worker.child.attempt import Asking
 from headway_worker.child.records import send_records
@@ -33,6 +34,17 @@ class CallbackRuntime(Asking):
     def push_xcom(self, key: str, value: JsonValue) -> None:  # noqa: ARG002
         """Refuse: the attempt has ended."""
         raise AirflowException(f"A callback cannot leave the XCom {key!r}: its task has ended.")
+
+    def trigger_run(self, wanted: RunWanted) -> RunAnswer:
+        """Refuse: the attempt has ended."""
+        raise AirflowException(
+            f"A callback cannot trigger the DAG {wanted.dag_id!r}; let a task with a trigger_rule "
+            "do it."
+        )
+
+    def run_state(self, of: RunName) -> RunState | None:
+        """Refuse, as a callback waits for no run."""
+        raise AirflowException(f"A callback cannot wait for the run {of.run_id!r}.")
 
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return a connection that the DAG is granted, None if there is none."""

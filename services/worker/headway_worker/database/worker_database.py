@@ -26,6 +26,7 @@ from headway.db.execution import (
     leases,
     other_runs,
     prior_runs,
+    run_requests,
     spark_work,
     xcoms,
 )
@@ -33,10 +34,11 @@ from headway.db.execution.attempts import Claimed, Report
 from headway.db.execution.callback_claims import ClaimedCallback
 from headway.db.execution.spark_work import PriorAttempt, SparkNews
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.run_request import MOST_REQUESTS, RunAnswer, RunWanted
 from headway.domain.dag.spec import DagSpec, TaskSpec
-from headway.domain.errors import ConflictError, HeadwayError
+from headway.domain.errors import ConflictError, HeadwayError, RequestError
 from headway.domain.interval import PriorRun
-from headway.domain.states import Outcome
+from headway.domain.states import Outcome, RunState
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.daemon.database_clock import DatabaseClock
 from headway.runtime.daemon.loop import cause_of
@@ -206,6 +208,25 @@ class WorkerDatabase:
         """Return the last run of the schedule before this one that has succeeded."""
         with reader(self.engine).connect() as conn:
             return prior_runs.last_success(conn, claimed.dag_run_id)
+
+    def ask_for_run(self, claimed: Claimed, number: int, wanted: RunWanted) -> RunAnswer | None:
+        """Ask for a run, unless it was asked for; return the answer, None before there is one."""
+        if not 1 <= number <= MOST_REQUESTS:
+            raise RequestError(
+                f"An attempt may trigger {MOST_REQUESTS:,} runs; let a task do less."
+            )
+        with self.engine.begin() as conn:
+            if (found := run_requests.answer(conn, claimed.key, number)) is not None:
+                return found[0]
+            if not run_requests.ask(conn, claimed.key, number, wanted):
+                raise ConflictError(GIVEN_AWAY)
+        self.notify(SCHEDULER)
+        return None
+
+    def run_state(self, claimed: Claimed, of: tuple[str, str]) -> RunState | None:
+        """Return the state of a run of a DAG of the bundle; None if there is no such run."""
+        with reader(self.engine).connect() as conn:
+            return other_runs.state(conn, claimed.dag_run_id, *of)
 
     def push_xcom(self, claimed: Claimed, key: str, value: JsonValue) -> None:
         """Leave a value of the attempt."""

@@ -160,6 +160,7 @@ def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSna
         place=queue_order.place_in_queue(conn, task) if queued else None,
         revoked_at=None if attempt is None else attempt.queued_at + patience,
         event=task_state.event(conn, run, task.task_id),
+        asked_run=None if attempt is None else task_state.asked_run(conn, task.id, attempt.attempt),
         schedulers=around.schedulers(),
         now=around.now,
     )

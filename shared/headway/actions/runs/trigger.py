@@ -19,7 +19,7 @@ from headway.domain.errors import AlreadyExistsError, ConflictError
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.timetables import registry
-from headway.timetables.base import DagRunInfo
+from headway.timetables.base import DagRunInfo, Timetable
 from headway.timetables.kinds.simple import NullTimetable
 
 AUTOMATED: Final = tuple(f"{kind}__" for kind in RunType if kind is not RunType.MANUAL)
@@ -32,7 +32,7 @@ class TriggerRequest:
 
     It is about `interval`, of any length, or about what was complete at its date.  One whose
     date is to come waits for it, unless `in_future` allows that of DAGs without a schedule.
-    The journal tells the `reason`, if there is one.
+    The journal tells the `reason`, if there is one, and which task has asked, if one has.
     """
 
     dag_id: str
@@ -42,6 +42,7 @@ class TriggerRequest:
     in_future: bool = False
     interval: DataInterval | None = None
     reason: str | None = None
+    by_task: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str) -> str:
@@ -50,6 +51,16 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
     Return its run id.  NotFoundError without the DAG, RequestError when its params do not allow
     the conf, ConflictError when the id is taken or may belong to a run of the schedule.
     """
+    run_id, timetable = create(conn, request, now, actor)
+    if request.in_future and isinstance(timetable, NullTimetable):
+        run_changes.bring_forward(conn, request.dag_id, run_id, now)
+    return run_id
+
+
+def create(
+    conn: Connection, request: TriggerRequest, now: datetime, actor: str
+) -> tuple[str, Timetable]:
+    """Create a run as `trigger` does, that waits for its date; return the timetable as well."""
     dag_id = request.dag_id
     dag = current_dag(conn, dag_id)
     check_conf(dag.spec, request.conf)
@@ -66,17 +77,23 @@ def trigger(conn: Connection, request: TriggerRequest, now: datetime, actor: str
         raise AlreadyExistsError(f"DAG {dag_id} has a run {name!r} already; choose another run id.")
     if dag.spec.has_deadlines():
         run_deadlines.enter_named(conn, [(dag_id, name)])
-    if request.in_future and isinstance(timetable, NullTimetable):
-        run_changes.bring_forward(conn, dag_id, name, now)
-    details: dict[str, JsonValue] = {"conf": dict(request.conf)}
-    if request.logical_date is not None:
-        details["logical_date"] = date.isoformat()
-    if request.interval is not None:
-        details["interval"] = [interval.start.isoformat(), interval.end.isoformat()]
-    if request.reason is not None:
-        details["reason"] = request.reason
+    details = _details(request)
     events.add(
         conn,
         Event(actor=actor, action="run.trigger", dag_id=dag_id, run_id=name, details=details),
     )
-    return name
+    return name, timetable
+
+
+def _details(request: TriggerRequest) -> dict[str, JsonValue]:
+    details: dict[str, JsonValue] = {"conf": dict(request.conf)}
+    if request.logical_date is not None:
+        details["logical_date"] = request.logical_date.isoformat()
+    if request.interval is not None:
+        ends = request.interval.start, request.interval.end
+        details["interval"] = [end.isoformat() for end in ends]
+    if request.reason is not None:
+        details["reason"] = request.reason
+    if request.by_task:
+        details["by_task"] = dict(request.by_task)
+    return details

@@ -57,6 +57,9 @@ OF_TASKS: Final[Mapping[str, OldArgument]] = {
         "leave it out; what another Python is given, and returns, is JSON", "pickle"
     ),
     "use_dill": _drop("leave it out; what another Python is given, and returns, is JSON", False),
+    "execution_date": _rename("logical_date"),
+    "openlineage_inject_parent_info": _drop("leave it out; Headway keeps no lineage", True, False),
+    "run_after": _unless(),
     "logger_name": _drop("leave it out; the logger is that of the class"),
     "show_return_value_in_logs": _drop("print the value in the function", False),
     "adhoc": _drop("give the task a DAG of its own, with schedule=None", False),

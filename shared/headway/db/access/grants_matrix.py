@@ -164,6 +164,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "pool": "SELECT, UPDATE (description)",
         "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (epoch, ended_at, exclusive)",
         "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew)",
+        "run_request": "SELECT, UPDATE (answer, answer_run_id, reason, answered_at)",
         "scheduler_uptime": "SELECT, INSERT (since, seen_at), UPDATE (since, seen_at)",
         "skipped_interval": "SELECT, INSERT (dag_id, schedule_date, first_start, interval_start, "
         "interval_end, reason, dag_run_id)",
@@ -199,6 +200,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "process": f"{_seen('process')}, {_NEW_PROCESS}, UPDATE (ended_at, drain_requested_at, "
         "http_address)",
         "process_beat": f"SELECT, {_NEW_BEAT}, UPDATE (beat_at, clock_skew, report)",
+        "run_request": "SELECT, INSERT (task_instance_id, attempt, number, dag_id, run_id, "
+        "logical_date, conf, reset, unless_paused, waits, note)",
         "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
         "error, handle, claimed_until)",

@@ -246,11 +246,11 @@ def _on_insert(guard: Guard) -> Trigger:
 
 
 def _branches(guard: Guard) -> Iterator[str]:
-    for login, role in ROLES.items():
-        needs_event = f" AND {_ACTOR}" if role is Role.USER else ""
-        yield _branch(f"session_user = '{login}'", f"{_legal(guard, {role})}{needs_event}")
-    strangers = _listed(login for login in Login if login not in ROLES)
     not_final = _among("OLD", guard, set(guard.moves) - set(guard.final))
+    for login, role in ROLES.items():
+        with_event = _ACTOR if role is Role.USER else f"({not_final} OR {_ACTOR})"
+        yield _branch(f"session_user = '{login}'", f"{_legal(guard, {role})} AND {with_event}")
+    strangers = _listed(login for login in Login if login not in ROLES)
     yield _branch(
         f"session_user NOT IN {strangers}",
         f"{_legal(guard, set(Role))} AND ({not_final} OR {_ACTOR})",

@@ -117,6 +117,7 @@ def _of_workers() -> Iterator[RowCheck]:
     yield _entered(Login.WORKER, "lease", of_its_attempt)
     yield from _of_attempts("xcom", live, "INSERT", "UPDATE")
     yield from _of_attempts("spark_work", "", "INSERT", "UPDATE")
+    yield from _of_attempts("run_request", live, "INSERT")
     yield _entered(Login.WORKER, "wake", _WAKE)
     for table in ("callback", "notified_event"):
         yield _entered(Login.WORKER, table, _CALLBACK.format(table=table))

@@ -119,9 +119,9 @@ def go_on(conn: Connection, run: int) -> None:
     conn.execute(GO_ON, {"run": run})
 
 
-def start_again(conn: Connection, runs: Sequence[int]) -> None:
+def start_again(conn: Connection, runs: Sequence[int], role: Role = Role.USER) -> None:
     """Queue locked runs that have ended; they start when their DAG has room for them."""
-    conn.execute(START_AGAIN, {"runs": list(runs), "sources": _sources(RunState.QUEUED)})
+    conn.execute(START_AGAIN, {"runs": list(runs), "sources": _sources(RunState.QUEUED, role)})
 
 
 def step_out(conn: Connection, run: int) -> None:

@@ -1,10 +1,11 @@
-"""SQL on other runs whose XComs a task asks for: of its DAG, or of another one of its bundle."""
+"""SQL on other runs that a task asks about: of its DAG, or of another one of its bundle."""
 
 from typing import Final
 
 from sqlalchemy import Connection, text
 
 from headway.domain.errors import RequestError
+from headway.domain.states import RunState
 
 IN_BUNDLE = text("""
     SELECT other.dag_id
@@ -15,6 +16,8 @@ IN_BUNDLE = text("""
 """)
 
 FIND = text("SELECT id FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
+
+STATE = text("SELECT state FROM dag_run WHERE dag_id = :dag_id AND run_id = :run_id")
 
 # LATERAL with a LIMIT has the planner go from run to run, the last one first.
 LATEST = text("""
@@ -50,6 +53,16 @@ def find(conn: Connection, run: int, dag_id: str, run_id: str) -> int | None:
     return found
 
 
+def state(conn: Connection, run: int, dag_id: str, run_id: str) -> RunState | None:
+    """Return the state of another run, for a task of `run`; None if there is no such run.
+
+    RequestError for a DAG that is not in the same bundle.
+    """
+    _check(conn, run, dag_id)
+    found = conn.scalar(STATE, {"dag_id": dag_id, "run_id": run_id})
+    return None if found is None else RunState(found)
+
+
 def latest(conn: Connection, run: int, named: tuple[str, str], left: tuple[str, str]) -> str | None:
     """Return the id of the last run in which a task has left something; None if there is none.
 
@@ -77,5 +90,5 @@ def latest(conn: Connection, run: int, named: tuple[str, str], left: tuple[str, 
 def _check(conn: Connection, run: int, dag_id: str) -> None:
     if conn.scalar(IN_BUNDLE, {"run": run, "dag_id": dag_id}) is None:
         raise RequestError(
-            f"A task cannot pull XComs of the DAG {dag_id!r}: there is no such DAG in its bundle."
+            f"A task cannot ask about the DAG {dag_id!r}: there is no such DAG in its bundle."
         )

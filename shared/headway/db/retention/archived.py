@@ -38,6 +38,14 @@ SPARK_WORK = text("""
      ORDER BY it.task_instance_id, it.attempt
 """)
 
+RUN_REQUESTS = text("""
+    SELECT it.*, CAST(it.conf AS text) AS conf_json
+      FROM task_instance AS task
+      JOIN run_request AS it ON it.task_instance_id = task.id
+     WHERE task.dag_run_id = ANY (:ids)
+     ORDER BY it.id
+""")
+
 XCOMS = text("""
     SELECT it.*, CAST(it.value AS text) AS value_json
       FROM task_instance AS task
@@ -125,6 +133,7 @@ _CONTENTS: Final[Mapping[RetainedKind, Mapping[str, TextClause]]] = {
         "task_instance": TASK_INSTANCES,
         "task_attempt": ATTEMPTS,
         "spark_work": SPARK_WORK,
+        "run_request": RUN_REQUESTS,
         "xcom": XCOMS,
         "callback": CALLBACKS_OF_RUNS,
         "deadline": DEADLINES,

@@ -43,6 +43,7 @@ LOOK = hot("""
            EXISTS (SELECT FROM task_instance
                     WHERE state = 'up_for_retry'
                       AND retry_at <= (SELECT now FROM present)) AS retries,
+           EXISTS (SELECT FROM run_request WHERE answered_at IS NULL) AS requested,
            ARRAY(SELECT pool FROM pools WHERE pool IS NOT NULL
                   UNION
                  SELECT pool FROM limited_pools WHERE pool IS NOT NULL) AS pools,
@@ -56,6 +57,8 @@ LOOK = hot("""
 class Demand:
     """What there is to do: DAGs to plan, runs to start, time out and settle, retries, pools.
 
+    And runs that tasks have `requested`.
+
     `jobs` is how many processes there are to do it; `now` is when it was so.
     """
 
@@ -64,6 +67,7 @@ class Demand:
     overdue: bool
     woken: bool
     retries: bool
+    requested: bool
     pools: list[str]
     jobs: int
     now: datetime

@@ -13,6 +13,7 @@ from headway.db.schema import (
     deadlines,
     notifications,
     processes,
+    run_requests,
     runs,
     secrets,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "deadlines",
     "notifications",
     "processes",
+    "run_requests",
     "runs",
     "secrets",
 ]

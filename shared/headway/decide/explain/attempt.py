@@ -6,7 +6,15 @@ from datetime import datetime
 
 from headway.decide.explain.explanation import Explanation, Holder, QueuePlace, Reason, single
 from headway.decide.explain.run import no_scheduler
-from headway.decide.explain.snapshot import AttemptRow, EventRow, ProcessRow, RunRow, TaskRow, alive
+from headway.decide.explain.snapshot import (
+    AskedRunRow,
+    AttemptRow,
+    EventRow,
+    ProcessRow,
+    RunRow,
+    TaskRow,
+    alive,
+)
 from headway.decide.explain.wording import command, counted, lasting, listed, timed
 from headway.domain.gist import gist
 from headway.domain.states import Outcome, Phase, TaskState
@@ -19,7 +27,7 @@ class AttemptSnapshot:
     `worker` is the process that has the attempt, if that has not ended; `workers` are those
     that serve its queue, `held_by` the first of what they run, `place` its place in the
     queue, which it has to leave at `revoked_at`.  `event` is the last entry of the journal
-    about the task or its run.
+    about the task or its run, `asked_run` the last run of another DAG that the attempt asked for.
     """
 
     run: RunRow
@@ -31,6 +39,7 @@ class AttemptSnapshot:
     place: QueuePlace | None = None
     revoked_at: datetime | None = None
     event: EventRow | None = None
+    asked_run: AskedRunRow | None = None
     schedulers: Sequence[ProcessRow] = ()
     now: datetime
 
@@ -136,7 +145,7 @@ def _running(it: AttemptSnapshot) -> Explanation:
     assert attempt is not None
     since = timed(attempt.started_at or attempt.queued_at, it.now)
     where = "a worker that has ended" if it.worker is None else it.worker.name
-    facts = [*_lease(it, attempt)]
+    facts = [*_waits(it), *_lease(it, attempt)]
     if it.worker is not None and not it.worker.alive:
         facts.append(f"That worker has been silent for {lasting(it.worker.silent)}.")
     elif it.worker is not None and it.worker.draining:
@@ -147,6 +156,19 @@ def _running(it: AttemptSnapshot) -> Explanation:
         change=f"Its end; {command('tasks', 'cancel', *_names(it), '--yes')} stops it.",
         facts=tuple(facts),
     )
+
+
+def _waits(it: AttemptSnapshot) -> Iterator[str]:
+    asked = it.asked_run
+    if asked is not None and not asked.answered:
+        yield f"It asks for a run of DAG {asked.dag_id}; no scheduler has answered yet."
+    elif asked is not None and asked.waits and asked.run_id is not None:
+        state = "was deleted" if asked.state is None else f"is {asked.state}"
+        more = command("explain", asked.dag_id, asked.run_id)
+        yield (
+            f"It waits for run {asked.run_id} of DAG {asked.dag_id}, which {state}; {more} says "
+            "more."
+        )
 
 
 def _stopping(it: AttemptSnapshot) -> Explanation:

@@ -121,6 +121,20 @@ class AttemptRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRunRow:
+    """The last run that an attempt has asked for; None for its id and state before an answer.
+
+    The attempt `waits` for its end, or goes on.
+    """
+
+    dag_id: str
+    waits: bool
+    answered: bool
+    run_id: str | None
+    state: RunState | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessRow:
     """A process that has not ended, and `silent` for how many seconds it has not been heard of.
 

@@ -112,6 +112,7 @@ REFUSED: Final[Mapping[str, str]] = {
     "run_as_user": (
         "there is no run_as_user; give the task a queue whose workers run as that user."
     ),
+    "run_after": "a run falls due at its logical date; pass logical_date= in place of run_after.",
     "executor": "there is no executor to choose; give the task a queue, and run workers for it.",
 }
 """What Airflow's tasks take and these do not, and what to write instead."""

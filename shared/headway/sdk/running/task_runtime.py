@@ -7,7 +7,9 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from headway.domain.arguments import JsonValue
 from headway.domain.connection import Connection
+from headway.domain.dag.run_request import RunAnswer, RunWanted
 from headway.domain.interval import PriorRun
+from headway.domain.states import RunState
 from headway.domain.xcoms import XComItem, items_of
 from headway.sdk.exceptions import AirflowException
 
@@ -116,6 +118,17 @@ class TaskRuntime(TaskSecrets, Protocol):
         """Return the last run of the DAG's schedule before this one that has succeeded."""
         ...
 
+    def trigger_run(self, wanted: RunWanted) -> RunAnswer | None:
+        """Have a run of another DAG created; return what was made of that.
+
+        None where there is nobody to create one: in a test.
+        """
+        ...
+
+    def run_state(self, of: RunName) -> RunState | None:
+        """Return the state of a run of a DAG of the bundle; None if there is no such run."""
+        ...
+
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a checked value under `key` for other tasks."""
         ...
@@ -213,6 +226,12 @@ class LocalRuntime:
     def last_success(self) -> PriorRun | None:
         """Return `prior`."""
         return self.prior
+
+    def trigger_run(self, wanted: RunWanted) -> None:
+        """Create nothing: here there are no other runs."""
+
+    def run_state(self, of: RunName) -> None:
+        """Find none."""
 
     def push_xcom(self, key: str, value: JsonValue) -> None:
         """Leave a value under `key`."""

@@ -23,6 +23,7 @@ from headway.db.parsing.dag_registration import DagEntry
 from headway.db.parsing.files import FileKey
 from headway.db.schema import METADATA
 from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.run_request import RunWanted
 from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.errors import FencedError
 from headway.domain.spark_work import SparkProgress
@@ -189,6 +190,17 @@ WORKER: Final = {
     "claim a callback for another": "UPDATE callback SET state = 'running', "
     "token = gen_random_uuid(), process_id = {worker}, claimed_until = now() "
     "WHERE state = 'queued'",
+    "ask for a run for another": "INSERT INTO run_request (task_instance_id, attempt, number, "
+    "dag_id, conf, reset, unless_paused, waits) "
+    "VALUES (2, 1, 1, 'other', '{{}}', false, false, false)",
+    "ask for a run for an ended one": "INSERT INTO run_request (task_instance_id, attempt, number, "
+    "dag_id, conf, reset, unless_paused, waits) "
+    "VALUES (1, 1, 1, 'other', '{{}}', false, false, false)",
+    "answer a request": "UPDATE run_request SET answer = 'created', answer_run_id = 'x', "
+    "answered_at = now()",
+    "create a run": "INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, "
+    "interval_start, interval_end, run_after, version_id) "
+    "SELECT dag_id, 'x', 'manual', now(), now(), now(), now(), version_id FROM dag",
     "tell of another's work": "INSERT INTO spark_work VALUES (2, 1, '{{}}', '{{}}', now())",
     "be a parser": "INSERT INTO process (kind, hostname, pid, version) "
     "VALUES ('parser', 'h', 1, '1')",
@@ -252,6 +264,12 @@ def world(engine: Engine, database_url: str) -> World:
             text("INSERT INTO xcom (task_instance_id, attempt, key, value) VALUES (1, 1, 'k', '1')")
         )
         leases.renew(conn, [second], 60)
+        conn.execute(
+            text(
+                "INSERT INTO run_request (task_instance_id, attempt, number, dag_id, conf, reset, "
+                "unless_paused, waits) VALUES (2, 1, 9, 'other', '{}', false, false, false)"
+            )
+        )
     with engine.begin() as conn:
         conn.execute(UNGUARDED)
         conn.execute(CALLBACKS, {"worker": worker.id})
@@ -336,6 +354,8 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
             database.push_xcom(work.claimed, "k", 1)
             database.push_xcom(work.claimed, "k", 2)
             database.save_handle(work.claimed, {"app": 1})
+            wanted = RunWanted(dag_id="other", conf={"a": 1})
+            assert [database.ask_for_run(work.claimed, 1, wanted) for _ in range(2)] == [None, None]
         half = SparkProgress(stages=1, tasks=4, tasks_done=2)
         said = [SparkNews(key=key, progress=half) for key in keys]
         database.tell(said)
@@ -359,6 +379,7 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
     with world.engine.connect() as conn:
         assert conn.scalar(told) == 3
         assert conn.scalar(text("SELECT count(*) FROM spark_work")) == 2
+        assert conn.scalar(text("SELECT count(*) FROM run_request")) == 3
         assert conn.scalar(text("SELECT count(*) FROM xcom WHERE key = 'k'")) == 3
         assert conn.scalar(text("SELECT count(*) FROM lease")) == 1
 

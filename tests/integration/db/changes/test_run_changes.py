@@ -60,10 +60,10 @@ def test_what_was_decided_about_another_state_is_not_written(
     assert stands() == before
 
 
-def test_users_alone_clear_what_has_ended(engine: Engine) -> None:
+def test_users_alone_mark_what_has_ended(engine: Engine) -> None:
     run = seed.start_run(engine, seed.dag())
     force(engine, run, work="success")
     with engine.begin() as conn:
-        run_changes.write(conn, Intervention({NONE: [1], FAILED: [1]}), Role.SCHEDULER, BY)
+        run_changes.write(conn, Intervention({FAILED: [1]}), Role.SCHEDULER, BY)
 
     assert seed.task_states(engine) == {"work": "success"}

@@ -222,7 +222,7 @@ def is_legal(guard: Guard, who: str, pair: tuple[str, str], *, event: bool) -> b
     if who == OWNER:
         return bool(roles) and (event or source not in guard.final)
     role = guards.ROLES.get(Login(who))
-    return role in roles and (event or role is not Role.USER)
+    return role in roles and (event or (role is not Role.USER and source not in guard.final))
 
 
 @each_guard

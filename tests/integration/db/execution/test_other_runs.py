@@ -8,6 +8,7 @@ from sqlalchemy import Engine, text
 from headway.db.execution import other_runs, xcoms
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import RequestError
+from headway.domain.states import RunState
 from headway.testing.data import seed
 
 MOVE = text("UPDATE dag SET bundle = 'elsewhere' WHERE dag_id = :dag_id")
@@ -41,6 +42,8 @@ def test_a_run_of_another_dag_is_found_by_its_name(engine: Engine) -> None:
         assert other_runs.find(conn, own, "sales", name) == other
         assert other_runs.find(conn, own, "etl", name) == own
         assert other_runs.find(conn, own, "sales", "never") is None
+        assert other_runs.state(conn, own, "sales", name) is RunState.RUNNING
+        assert other_runs.state(conn, own, "sales", "never") is None
         assert xcoms.pull(conn, other, "work", "answer") == (7,)
 
 
@@ -50,12 +53,14 @@ def test_a_dag_of_another_bundle_is_refused(engine: Engine, dag_id: str) -> None
     run_of(engine, "sales", 0, 7)
     with engine.begin() as conn:
         conn.execute(MOVE, {"dag_id": "sales"})
-        message = f"pull XComs of the DAG '{dag_id}': there is no such DAG in its bundle"
+        message = f"ask about the DAG '{dag_id}': there is no such DAG in its bundle"
 
         with pytest.raises(RequestError, match=message):
             other_runs.find(conn, own, dag_id, name)
         with pytest.raises(RequestError, match=message):
             other_runs.latest(conn, own, (dag_id, name), ("work", "answer"))
+        with pytest.raises(RequestError, match=message):
+            other_runs.state(conn, own, dag_id, name)
 
 
 def test_the_last_run_that_left_something_up_to_a_date(engine: Engine) -> None:

@@ -22,7 +22,7 @@ from headway.domain.dag.spec import DEFAULT_QUEUE
 from headway.domain.states import Outcome, TaskState
 from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
-from headway.testing.data import seed
+from headway.testing.data import run_requests, seed
 from headway.testing.database.interleaving import just_before
 from headway_scheduler.passes.schedule_tasks import schedule_retries
 from headway_scheduler.replica.replica import Replica
@@ -133,6 +133,22 @@ def test_a_running_task(engine: Engine) -> None:
     assert found.change == f"Its end; `headway tasks cancel etl {RUN} work --yes` stops it."
     [lease] = found.facts
     assert lease.startswith("The worker's lease runs out, unless it renews it, at ")
+
+
+def test_a_running_task_that_waits_for_a_run_of_another_dag(engine: Engine) -> None:
+    key = running(engine)
+    run_requests.ask(engine, key, waits=True)
+    assert ask(engine).facts[0].startswith("It asks for a run of DAG target;")
+    seed.create_runs(engine, seed.store(engine, seed.dag(dag_id="target")), [0])
+    with engine.begin() as conn:
+        conn.execute(
+            text(
+                "UPDATE run_request SET answer = 'created', answered_at = now(), "
+                "answer_run_id = (SELECT run_id FROM dag_run WHERE dag_id = 'target')"
+            )
+        )
+
+    assert ask(engine).facts[0].startswith(f"It waits for run {RUN} of DAG target, which is queued")
 
 
 def test_a_running_task_whose_worker_has_gone(engine: Engine) -> None:

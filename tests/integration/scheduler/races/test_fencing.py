@@ -19,7 +19,9 @@ from headway.domain.errors import FencedError
 from headway.domain.retention import RetainedKind
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
+from headway.testing.data.run_requests import ask
 from headway_scheduler.passes.adopt import adopt
+from headway_scheduler.passes.answer_requests import answer_requests
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.expire import expire
@@ -47,6 +49,7 @@ PASSES: dict[str, Callable[..., object]] = {
     "clean": clean,
     "judge_deadlines": lambda replica, *seam: judge_deadlines(replica, NOW, *seam),
     "gather_notifications": gather_notifications,
+    "answer_requests": lambda replica, *seam: answer_requests(replica, NOW, *seam),
     "expire": lambda replica, *seam: expire(replica, RetainedKind.RUNS, 0, BEGINNING, *seam),
 }
 WITHOUT_SEAM = {"schedule_retries", "clean"}
@@ -59,7 +62,8 @@ WITH_SEAM = sorted(PASSES.keys() - WITHOUT_SEAM - LOOK_FIRST)
 @pytest.fixture(autouse=True)
 def much_to_do(engine: Engine) -> None:
     """Something for each pass."""
-    seed.register(engine, "worker")
+    [key] = seed.running(engine, seed.dag(dag_id="asks"))
+    ask(engine, key, dag_id="due")
     fail_with_notifier(engine)
     seed.store(engine, seed.dag(dag_id="due"))
     seed.create_runs(engine, seed.store(engine, seed.dag(dag_id="waits")), [0])

@@ -252,5 +252,5 @@ def test_values_of_other_runs_and_dags(stack: Stack, values: StackRun) -> None:
     assert isinstance(later, dict)
     assert (later["before"], later["named"]) == (first.xcom("looks"), first.run_id)
     refused = first.attempt("asks_elsewhere")
-    assert "XComs of the DAG 'nowhere': there is no such DAG in its bundle" in known(refused.error)
+    assert "ask about the DAG 'nowhere': there is no such DAG in its bundle" in known(refused.error)
     assert refused.outcome == "failed"

@@ -11,10 +11,7 @@ from headway.airflow_layer.names.table import MODULES
 from headway.sdk.authoring.current import DagFile, collect
 
 NAMES = [(module, name) for module, names in MODULES.items() for name in names]
-AWAITED = {
-    "ObjectStoragePath",
-    "TriggerDagRunOperator",
-}
+AWAITED = {"ObjectStoragePath"}
 """What the SDK may not have yet: the layer has it as soon as the SDK has."""
 
 SEEN = """

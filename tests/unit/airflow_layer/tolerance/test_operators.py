@@ -18,6 +18,7 @@ from headway.sdk.harness.specification import to_spec
 operators: Any = import_module("headway.airflow_layer.tolerance.operators")
 Bash = operators.BashOperator
 Python = operators.PythonOperator
+Triggers = operators.TriggerDagRunOperator
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +77,20 @@ def test_what_has_no_effect_is_dropped_with_one_note() -> None:
         )
 
     assert [note.split()[2] for note in notes.notes()] == ["provide_context", "executor_config"]
+
+
+def test_a_task_that_triggers_takes_the_old_name_of_its_date() -> None:
+    task = Triggers(
+        task_id="a",
+        trigger_dag_id="b",
+        execution_date="{{ ds }}",
+        deferrable=False,
+        run_after=None,
+        openlineage_inject_parent_info=False,
+    )
+
+    assert task.logical_date == "{{ ds }}"
+    assert [note.split()[2] for note in notes.notes()] == ["execution_date"]
 
 
 def test_what_says_nothing_is_dropped_without_a_note() -> None:

@@ -53,6 +53,7 @@ WRITERS: Final[Mapping[str, tuple[frozenset[Login], frozenset[str]]]] = {
                 "deadline",
                 "notification",
                 "notified_event",
+                "run_request",
                 "skipped_interval",
                 "process",
                 "scheduler_uptime",
@@ -75,6 +76,7 @@ WRITERS: Final[Mapping[str, tuple[frozenset[Login], frozenset[str]]]] = {
                 "lease",
                 "notification",
                 "notified_event",
+                "run_request",
                 "spark_work",
                 "task_attempt",
                 "task_instance",
@@ -128,10 +130,10 @@ WRITERS: Final[Mapping[str, tuple[frozenset[Login], frozenset[str]]]] = {
 
 def texts() -> Iterator[tuple[str, str]]:
     """Every text in a module of the database layer, with the folder that it is in."""
-    for path in FOLDER.glob("*/*.py"):
+    for path in FOLDER.glob("*/**/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield path.parent.name, " ".join(node.value.split())
+                yield path.relative_to(FOLDER).parts[0], " ".join(node.value.split())
 
 
 def test_a_folder_writes_the_tables_that_are_its_own() -> None:

@@ -8,7 +8,14 @@ import pytest
 
 from headway.decide.explain.attempt import AttemptSnapshot, explain_attempt
 from headway.decide.explain.explanation import QueuePlace, Reason
-from headway.decide.explain.snapshot import AttemptRow, EventRow, ProcessRow, RunRow, TaskRow
+from headway.decide.explain.snapshot import (
+    AskedRunRow,
+    AttemptRow,
+    EventRow,
+    ProcessRow,
+    RunRow,
+    TaskRow,
+)
 from headway.domain.states import Outcome, Phase, RunState, TaskState
 from headway.testing.data.seed import START
 
@@ -99,6 +106,31 @@ def test_a_task_that_runs_on_a_worker() -> None:
 )
 def test_how_its_worker_stands(worker: ProcessRow, fact: str | None) -> None:
     assert told("running", worker=worker)[3] == (() if fact is None else (fact,))
+
+
+ASKED = AskedRunRow(dag_id="o", waits=True, answered=True, run_id="x", state=RunState.QUEUED)
+
+
+@pytest.mark.parametrize(
+    ("asked", "fact"),
+    [
+        (ASKED, "It waits for run x of DAG o, which is queued; `headway explain o x` says more."),
+        (
+            replace(ASKED, state=None),
+            "It waits for run x of DAG o, which was deleted; `headway explain o x` says more.",
+        ),
+        (
+            replace(ASKED, answered=False, run_id=None, state=None),
+            "It asks for a run of DAG o; no scheduler has answered yet.",
+        ),
+        (replace(ASKED, waits=False), None),
+        (replace(ASKED, run_id=None, state=None), None),
+    ],
+)
+def test_what_a_task_waits_for_that_has_asked_for_a_run(
+    asked: AskedRunRow, fact: str | None
+) -> None:
+    assert told("running", asked_run=asked)[3] == (() if fact is None else (fact,))
 
 
 def test_a_task_whose_worker_is_gone() -> None:

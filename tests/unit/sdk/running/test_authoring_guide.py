@@ -148,7 +148,7 @@ def test_the_example_of_callbacks_has_functions_for_what_it_says(
 def test_the_example_of_params_runs(
     tmp_path: Path, run: Callable[..., Result], xcoms: XComs
 ) -> None:
-    dag = example(-1, tmp_path)
+    dag = example_of("Params", tmp_path)
     spec = to_spec(dag, "example.py")
 
     run(dag.get_task("count"), conf={"table": "planes", "rows": 5})
@@ -178,3 +178,14 @@ def test_every_name_is_in_the_guide() -> None:
     }
 
     assert names - mentioned == set()
+
+
+def test_the_example_of_triggering_runs_as_a_test(
+    tmp_path: Path, run: Callable[..., Result]
+) -> None:
+    dag = example_of("Triggering other DAGs", tmp_path)
+
+    result = run(dag.get_task("report"))
+
+    assert result.outcome is Outcome.SUCCESS, result.error
+    assert to_spec(dag, "example.py").tasks[0].arguments["wait_for_completion"] is True

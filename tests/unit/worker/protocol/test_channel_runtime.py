@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 
 import pytest
 
+from headway.domain.dag.run_request import RequestAnswer, RunAnswer, RunWanted
 from headway.domain.interval import DataInterval
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
-from headway.sdk.exceptions import AirflowException, RefusedException
+from headway.sdk.exceptions import AirflowException, RefusedException, XComError
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import RunName
 from headway_worker.child.attempt import ChannelRuntime
 from headway_worker.protocol.order import TaskOrder
+from headway_worker.protocol.run_request import answer_to_frame, wanted_from_frame
 from headway_worker.protocol.supply import Code
 
 T = TypeVar("T")
@@ -74,6 +76,41 @@ def test_an_instance_is_named_by_its_map_index() -> None:
 
     assert value == 7
     assert questions == [{"ask": "pull_xcom", "task_id": "plan", "key": "key", "map_index": 3}]
+
+
+def test_a_run_is_asked_for_until_there_is_an_answer() -> None:
+    """Each time by the same number: it is one request.  The next one has another."""
+    date = datetime(2013, 1, 1, tzinfo=UTC)
+    wanted = RunWanted(dag_id="sales", conf={"a": 1}, logical_date=date, waits=True)
+    created = RunAnswer(RequestAnswer.CREATED, "r1")
+    refused = RunAnswer(RequestAnswer.REFUSED, reason="because")
+
+    def call(runtime: ChannelRuntime) -> list[RunAnswer]:
+        return [runtime.trigger_run(wanted), runtime.trigger_run(wanted)]
+
+    frames = [answer_to_frame(answer) for answer in (None, None, created, refused)]
+    questions, answers = converse(call, frames)
+
+    assert answers == [created, refused]
+    assert [question["number"] for question in questions] == [1, 1, 1, 2]
+    assert {wanted_from_frame(question["wanted"]) == wanted for question in questions} == {True}
+
+
+def test_a_conf_has_the_size_of_an_xcom() -> None:
+    with pytest.raises(XComError, match=r"The conf has 2,0.. bytes"):
+        converse(
+            lambda runtime: runtime.trigger_run(RunWanted(dag_id="d", conf={"a": "x" * 2000})), []
+        )
+
+
+@pytest.mark.parametrize("state", ["queued", None])
+def test_the_state_of_a_run_is_asked_for(state: str | None) -> None:
+    questions, found = converse(
+        lambda runtime: runtime.run_state(RunName("sales", "r1")), [{"state": state}]
+    )
+
+    assert found == state
+    assert questions == [{"ask": "run_state", "of": ["sales", "r1"]}]
 
 
 def test_another_run_is_named() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from headway.decide.explain.snapshot import (
+    AskedRunRow,
     AttemptRow,
     DagRow,
     EventRow,
@@ -75,6 +76,17 @@ ATTEMPT = text("""
         ON (lease.task_instance_id, lease.attempt) = (it.task_instance_id, it.attempt)
      WHERE it.task_instance_id = :task
      ORDER BY it.attempt DESC
+     LIMIT 1
+""")
+
+ASKED_RUN = text("""
+    SELECT request.dag_id, request.waits, request.answered_at IS NOT NULL AS answered,
+           request.answer_run_id AS run_id, run.state
+      FROM run_request AS request
+      LEFT JOIN dag_run AS run
+        ON run.dag_id = request.dag_id AND run.run_id = request.answer_run_id
+     WHERE request.task_instance_id = :task AND request.attempt = :attempt
+     ORDER BY request.number DESC
      LIMIT 1
 """)
 
@@ -175,6 +187,14 @@ def attempt(conn: Connection, task: int) -> AttemptRow | None:
     }
     known = {name: value for name, value in row.items() if name != "handle"}
     return AttemptRow(**{**known, **kinds}, left=outliving(row["handle"]))
+
+
+def asked_run(conn: Connection, task: int, attempt: int) -> AskedRunRow | None:
+    """Return the last run that an attempt of a task instance has asked for, if any."""
+    row = conn.execute(ASKED_RUN, {"task": task, "attempt": attempt}).mappings().one_or_none()
+    if row is None:
+        return None
+    return AskedRunRow(**{**row, "state": row["state"] and RunState(row["state"])})
 
 
 def processes(

@@ -1,0 +1,1 @@
+"""Runs that tasks ask for: what is known of a request, and its answer."""
