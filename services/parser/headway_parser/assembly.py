@@ -99,7 +99,7 @@ def _manager(
     scan_requested: Event,
 ) -> DagFileProcessorManager:
     process, given, clock = parts.process, parts.given, parts.clock
-    contents, release, paused = FileContents(clock), release_of(), given.dags_are_paused_at_creation
+    contents, release = FileContents(clock), release_of(given)
     states = {
         name: BundleState(
             name,
@@ -112,6 +112,7 @@ def _manager(
         )
         for name in sources
     }
+    paused = given.dags_are_paused_at_creation
     pace = ReparsePace(given.min_file_process_interval, given.unchanged_file_process_interval)
     notifiers = {
         name: tuple(notifier.spec for notifier in its.notify) for name, its in given.sources.items()
@@ -155,11 +156,19 @@ def parsing_of(
     )
 
 
-def release_of() -> str:
+def release_of(given: ParserSettings) -> str:
     """Return what tells what reads DAG files here: Headway, Python, and all that is installed.
 
-    Files are parsed again when it changes, since what they import may have.
+    Files are parsed again when it changes, since what they import may have; or what their cron
+    strings mean, by the settings of their bundles.
     """
+    semantics = [
+        f"{name}={bundle.cron_semantics}"
+        for name, bundle in sorted(given.sources.items())
+        if bundle.cron_semantics
+    ]
     installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
-    told = "\n".join([sys.version, __version__, str(FORMAT_VERSION), *sorted(installed)])
+    told = "\n".join(
+        [sys.version, __version__, str(FORMAT_VERSION), *sorted(installed), *semantics]
+    )
     return sha256(told.encode()).hexdigest()[:16]
