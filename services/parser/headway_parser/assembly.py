@@ -13,6 +13,7 @@ from headway import __version__
 from headway.db.access.registration import Registered
 from headway.db.core import processes
 from headway.db.core.notices import PARSER
+from headway.domain.dag.notifiers import NotifierSpec
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Forker
@@ -114,10 +115,7 @@ def _manager(
     }
     paused = given.dags_are_paused_at_creation
     pace = ReparsePace(given.min_file_process_interval, given.unchanged_file_process_interval)
-    notifiers = {
-        name: tuple(notifier.spec for notifier in its.notify) for name, its in given.sources.items()
-    }
-    store = Publisher(process.engine, process.me, pace, paused, notifiers)
+    store = Publisher(process.engine, process.me, pace, paused, _notifiers(given))
     scan = BundleScan(
         process.engine, process.me, store.forget, given.health_check_threshold, sources, states
     )
@@ -133,6 +131,12 @@ def _manager(
         notify=process.notifier.notify,
         scan_requested=scan_requested,
     )
+
+
+def _notifiers(given: ParserSettings) -> Mapping[str, tuple[NotifierSpec, ...]]:
+    return {
+        name: tuple(notifier.spec for notifier in its.notify) for name, its in given.sources.items()
+    }
 
 
 def parsing_of(

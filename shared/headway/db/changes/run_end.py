@@ -60,12 +60,12 @@ FOLLOWING = text("""
     SELECT following.id
       FROM dag_run AS gone
       JOIN dag_run AS following ON following.dag_id = gone.dag_id
-     WHERE gone.id = :run AND following.state IN ('queued', 'running')
+     WHERE gone.id = :run AND gone.run_type <> 'manual' AND following.state IN ('queued', 'running')
        AND (following.id > gone.id OR following.backfill_id = gone.backfill_id)
        AND (following.schedule_date, following.id) > (gone.schedule_date, gone.id)
        AND NOT EXISTS (
            SELECT FROM dag_run AS nearer
-            WHERE nearer.dag_id = gone.dag_id
+            WHERE nearer.dag_id = gone.dag_id AND nearer.run_type <> 'manual'
               AND (nearer.id < following.id OR nearer.backfill_id = following.backfill_id)
               AND (nearer.schedule_date, nearer.id) > (gone.schedule_date, gone.id)
               AND (nearer.schedule_date, nearer.id) < (following.schedule_date, following.id))

@@ -36,7 +36,8 @@ CREATE = hot("""
 """)
 
 
-# depends_on_past: tasks of the runs after this one may wait for its own.  A run that is not
+# depends_on_past: tasks of the runs after this one may wait for its own, unless somebody has
+# triggered it; which run is the one before is as in `run_snapshots.PREVIOUS`.  A run that is not
 # running yet is looked at when it starts, and then sees what this has written, or waits.
 # LATERAL and LIMIT leave the planner no choice but to go from run to run by the index.
 # The last task may have ended after the scheduler read the clock; a run ends no earlier.
@@ -52,21 +53,21 @@ SETTLE = hot("""
           FROM unnest(CAST(:ids AS bigint[]), CAST(:unfinished AS int[]),
                       CAST(:states AS text[])) AS it (id, unfinished, state)
          WHERE run.id = it.id AND CASE run.state WHEN 'running' THEN true END
-     RETURNING run.id, run.dag_id, run.schedule_date, run.backfill_id
+     RETURNING run.id, run.dag_id, run.schedule_date, run.backfill_id, run.run_type
     )
     INSERT INTO wake (dag_run_id)
     SELECT later.id
       FROM settled
      CROSS JOIN LATERAL (
            SELECT id, schedule_date, backfill_id FROM dag_run AS run
-            WHERE dag_id = settled.dag_id AND state = 'running'
+            WHERE dag_id = settled.dag_id AND state = 'running' AND settled.run_type <> 'manual'
               AND (id > settled.id OR backfill_id = settled.backfill_id)
               AND (schedule_date, id) > (settled.schedule_date, settled.id)
               AND (SELECT settle_at_start FROM dag_version WHERE id = run.version_id)
            OFFSET 0) AS later
      WHERE (SELECT true FROM dag_version WHERE dag_id = settled.dag_id AND settle_at_start LIMIT 1)
        AND (SELECT id FROM dag_run AS other
-             WHERE other.dag_id = settled.dag_id
+             WHERE other.dag_id = settled.dag_id AND other.run_type <> 'manual'
                AND (other.id < later.id OR other.backfill_id = later.backfill_id)
                AND (other.schedule_date, other.id) > (settled.schedule_date, settled.id)
                AND (other.schedule_date, other.id) < (later.schedule_date, later.id)
