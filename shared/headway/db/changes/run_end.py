@@ -60,7 +60,7 @@ FOLLOWING = text("""
     SELECT following.id
       FROM dag_run AS gone
       JOIN dag_run AS following ON following.dag_id = gone.dag_id
-     WHERE gone.id = :run AND gone.run_type <> 'manual' AND following.state IN ('queued', 'running')
+     WHERE gone.id = :run AND following.state IN ('queued', 'running')
        AND (following.id > gone.id OR following.backfill_id = gone.backfill_id)
        AND (following.schedule_date, following.id) > (gone.schedule_date, gone.id)
        AND NOT EXISTS (

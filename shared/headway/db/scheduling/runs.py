@@ -36,9 +36,9 @@ CREATE = hot("""
 """)
 
 
-# depends_on_past: tasks of the runs after this one may wait for its own, unless somebody has
-# triggered it; which run is the one before is as in `run_snapshots.PREVIOUS`.  A run that is not
-# running yet is looked at when it starts, and then sees what this has written, or waits.
+# depends_on_past: tasks of the runs after this one may wait for its own, see
+# `run_snapshots.PREVIOUS`.  A run that is not running yet is looked at when it starts, and then
+# sees what this has written, or waits.
 # LATERAL and LIMIT leave the planner no choice but to go from run to run by the index.
 # The last task may have ended after the scheduler read the clock; a run ends no earlier.
 SETTLE = hot("""
@@ -53,14 +53,14 @@ SETTLE = hot("""
           FROM unnest(CAST(:ids AS bigint[]), CAST(:unfinished AS int[]),
                       CAST(:states AS text[])) AS it (id, unfinished, state)
          WHERE run.id = it.id AND CASE run.state WHEN 'running' THEN true END
-     RETURNING run.id, run.dag_id, run.schedule_date, run.backfill_id, run.run_type
+     RETURNING run.id, run.dag_id, run.schedule_date, run.backfill_id
     )
     INSERT INTO wake (dag_run_id)
     SELECT later.id
       FROM settled
      CROSS JOIN LATERAL (
            SELECT id, schedule_date, backfill_id FROM dag_run AS run
-            WHERE dag_id = settled.dag_id AND state = 'running' AND settled.run_type <> 'manual'
+            WHERE dag_id = settled.dag_id AND state = 'running'
               AND (id > settled.id OR backfill_id = settled.backfill_id)
               AND (schedule_date, id) > (settled.schedule_date, settled.id)
               AND (SELECT settle_at_start FROM dag_version WHERE id = run.version_id)
