@@ -35,7 +35,7 @@ class CallbackOrder:
     of_run: bool
     reason: str
     cause: str | None
-    cron_semantics: CronSemantics = CronSemantics.INTERVAL
+    cron_semantics: CronSemantics
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -44,7 +44,7 @@ class TaskOrder:
     facts: RunFacts
     attempt_key: str
     max_xcom_bytes: int
-    cron_semantics: CronSemantics = CronSemantics.INTERVAL
+    cron_semantics: CronSemantics
     spark: Mapping[str, JsonValue] | None = None
     is_called_off: bool = False
     traceparent: str | None = None

@@ -69,10 +69,18 @@ def make_manual(engine: Engine, run: int) -> None:
         conn.execute(text("UPDATE dag_run SET run_type = 'manual' WHERE id = :id"), {"id": run})
 
 
+def around_a_manual_run(engine: Engine) -> tuple[int, int]:
+    """Start two runs of the schedule; between them is a manual one that waits for its start."""
+    first, manual, third = seed.create_runs(engine, seed.store(engine, holding_back()), range(3))
+    make_manual(engine, manual)
+    with engine.begin() as conn:
+        queued_runs.start(conn, [first, third], seed.START, seed.AGING)
+    return first, third
+
+
 def test_a_manual_run_is_nobodys_past(engine: Engine, replica: Replica) -> None:
     """The run after it looks at the one before it, and is woken by that one."""
-    first, manual, third = start_days(engine, seed.store(engine, holding_back()), range(3))
-    make_manual(engine, manual)
+    first, third = around_a_manual_run(engine)
     while settle(replica):
         pass
     assert seed.task_states(engine, first) == {"work": "scheduled"}
@@ -82,7 +90,7 @@ def test_a_manual_run_is_nobodys_past(engine: Engine, replica: Replica) -> None:
     while settle(replica):
         pass
 
-    assert seed.run_states(engine) == {"success": 1, "running": 2}
+    assert seed.run_states(engine) == {"success": 1, "queued": 1, "running": 1}
     assert seed.task_states(engine, third) == {"work": "scheduled"}
 
 
@@ -115,8 +123,7 @@ def test_a_manual_run_itself_waits_for_the_run_of_the_schedule(
 def test_a_run_is_woken_when_the_one_before_is_deleted_beyond_a_manual_one(
     engine: Engine, replica: Replica
 ) -> None:
-    first, manual, third = start_days(engine, seed.store(engine, holding_back()), range(3))
-    make_manual(engine, manual)
+    first, third = around_a_manual_run(engine)
     while settle(replica):
         pass
     seed.finish(engine, Outcome.FAILED, FAILED)

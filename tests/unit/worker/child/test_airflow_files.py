@@ -67,7 +67,12 @@ def said(child: Callable[[Frame, socket.socket], None], order: Frame) -> Frame:
 def test_a_task_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
     order = TaskOrder(
-        code=code, relative_path="etl.py", facts=FACTS, attempt_key="1-1", max_xcom_bytes=1000
+        cron_semantics=CronSemantics.INTERVAL,
+        code=code,
+        relative_path="etl.py",
+        facts=FACTS,
+        attempt_key="1-1",
+        max_xcom_bytes=1000,
     )
 
     result = said(attempt.run, order.to_frame())
@@ -114,6 +119,7 @@ def test_the_dag_has_the_timetable_of_its_version(
 def test_a_callback_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
     order = CallbackOrder(
+        cron_semantics=CronSemantics.INTERVAL,
         key="5-1",
         code=code,
         relative_path="etl.py",

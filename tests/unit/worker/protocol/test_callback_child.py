@@ -14,6 +14,7 @@ import pytest
 from headway.db.execution.callback_claims import CallbackKey, ClaimedCallback
 from headway.db.execution.called_instances import EndedInstance
 from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType, TaskState
@@ -242,6 +243,7 @@ def test_code_that_has_nothing_to_call_says_so(
 def test_an_order_travels_in_a_frame(its: ClaimedCallback) -> None:
     order = order_of(its, Code(Path("/code"), {}), DAG)
 
+    assert order.cron_semantics is CronSemantics.TRIGGER, "as the timetable of the version is"
     assert CallbackOrder.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
     assert order.environment == {"HEADWAY_CALLBACK": "5"}
     assert order.facts.try_number == (its.attempt or 0)
