@@ -59,6 +59,7 @@ def definitions() -> Schema:
         ref=TEXT,
         subdir=TEXT,
         refreshInterval=POSITIVE,
+        cronSemantics=one_of("interval", "trigger"),
     )
     data = fields(
         name=matching("^[a-z0-9-]{1,50}$"), claim=NAME, path=matching("^/."), readOnly=TRUTH

@@ -13,6 +13,7 @@ from headway import __version__
 from headway.db.access.registration import Registered
 from headway.db.core import processes
 from headway.db.core.notices import PARSER
+from headway.domain.dag.notifiers import NotifierSpec
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Forker
@@ -99,7 +100,7 @@ def _manager(
     scan_requested: Event,
 ) -> DagFileProcessorManager:
     process, given, clock = parts.process, parts.given, parts.clock
-    contents, release, paused = FileContents(clock), release_of(), given.dags_are_paused_at_creation
+    contents, release = FileContents(clock), release_of(given)
     states = {
         name: BundleState(
             name,
@@ -112,11 +113,9 @@ def _manager(
         )
         for name in sources
     }
+    paused = given.dags_are_paused_at_creation
     pace = ReparsePace(given.min_file_process_interval, given.unchanged_file_process_interval)
-    notifiers = {
-        name: tuple(notifier.spec for notifier in its.notify) for name, its in given.sources.items()
-    }
-    store = Publisher(process.engine, process.me, pace, paused, notifiers)
+    store = Publisher(process.engine, process.me, pace, paused, _notifiers(given))
     scan = BundleScan(
         process.engine, process.me, store.forget, given.health_check_threshold, sources, states
     )
@@ -132,6 +131,12 @@ def _manager(
         notify=process.notifier.notify,
         scan_requested=scan_requested,
     )
+
+
+def _notifiers(given: ParserSettings) -> Mapping[str, tuple[NotifierSpec, ...]]:
+    return {
+        name: tuple(notifier.spec for notifier in its.notify) for name, its in given.sources.items()
+    }
 
 
 def parsing_of(
@@ -155,11 +160,19 @@ def parsing_of(
     )
 
 
-def release_of() -> str:
+def release_of(given: ParserSettings) -> str:
     """Return what tells what reads DAG files here: Headway, Python, and all that is installed.
 
-    Files are parsed again when it changes, since what they import may have.
+    Files are parsed again when it changes, since what they import may have; or what their cron
+    strings mean, by the settings of their bundles.
     """
+    semantics = [
+        f"{name}={bundle.cron_semantics}"
+        for name, bundle in sorted(given.sources.items())
+        if bundle.cron_semantics
+    ]
     installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
-    told = "\n".join([sys.version, __version__, str(FORMAT_VERSION), *sorted(installed)])
+    told = "\n".join(
+        [sys.version, __version__, str(FORMAT_VERSION), *sorted(installed), *semantics]
+    )
     return sha256(told.encode()).hexdigest()[:16]

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.airflow_layer.differences import INTERVAL, differences
+from headway.airflow_layer.differences import CHOICES, differences
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.runtime.settings.parser import ParserSettings
 from headway_parser.discover.listing import Lister
 from headway_parser.parse.answer import check_answer
@@ -30,16 +31,23 @@ class CheckedFile:
 
 
 def check_folder(root: Path, given: ParserSettings) -> Iterator[CheckedFile]:
-    """Parse every DAG file of a folder, each in a process of its own, within a parser's limits."""
+    """Parse every DAG file of a folder, each in a process of its own, within a parser's limits.
+
+    Cron strings mean what the bundle's settings say, if the folder lies in one.
+    """
+    semantics = given.semantics_at(root)
     for path in Lister(safe_mode=given.safe_mode).list(root).paths:
-        yield _check(root, path, given)
+        yield _check(root, path, semantics, given)
 
 
-def _check(root: Path, path: str, given: ParserSettings) -> CheckedFile:
+def _check(
+    root: Path, path: str, semantics: CronSemantics | None, given: ParserSettings
+) -> CheckedFile:
     try:
         answer = parse_apart(
             root,
             path,
+            semantics,
             seconds=given.dag_file_processor_timeout,
             memory_bytes=given.dag_file_memory_limit_bytes,
         )
@@ -52,11 +60,11 @@ def _check(root: Path, path: str, given: ParserSettings) -> CheckedFile:
         return CheckedFile(
             path=path, error=parsed.error, line=answer.get("line"), gap=answer.get("gap")
         )
-    told = (INTERVAL,) if INTERVAL in parsed.notes else ()
+    told = [note for note in parsed.notes if note in CHOICES]
     return CheckedFile(
         path=path,
         dag_ids=tuple(sorted(version.spec.dag_id for version in parsed.versions)),
-        warnings=tuple(note for note in parsed.notes if note != INTERVAL),
+        warnings=tuple(note for note in parsed.notes if note not in CHOICES),
         differences=(*told, *_differences(root / path)),
     )
 

@@ -4,7 +4,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from signal import strsignal
@@ -12,6 +12,7 @@ from socket import socket, socketpair
 from threading import Event
 from typing import Final
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import SerializationError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
@@ -28,7 +29,12 @@ class SilentParseError(Exception):
 
 
 def parse_apart(
-    root: Path, path: str, *, seconds: float | None = None, memory_bytes: int | None = None
+    root: Path,
+    path: str,
+    cron_semantics: CronSemantics | None,
+    *,
+    seconds: float | None = None,
+    memory_bytes: int | None = None,
 ) -> Frame:
     """Return what parsing the file answers; SilentParseError when there is no answer.
 
@@ -40,7 +46,8 @@ def parse_apart(
         with theirs:
             child = os.fork()
             if child == 0:
-                _parse_and_leave(root, path, theirs, memory_bytes)
+                argument = {"root": str(root), "path": path, "cron_semantics": cron_semantics}
+                _parse_and_leave(argument, theirs, memory_bytes)
         ours.settimeout(seconds)
         return _answer(ours, lambda: _end(child), seconds)
 
@@ -91,7 +98,9 @@ def _how(status: int) -> str:
     return f"exit code {code}" if code >= 0 else f"signal {-code}, {strsignal(-code)}"
 
 
-def _parse_and_leave(root: Path, path: str, channel: socket, memory_bytes: int | None) -> None:
+def _parse_and_leave(
+    argument: Mapping[str, object], channel: socket, memory_bytes: int | None
+) -> None:
     status = 1  # until all is done: what fails here must not look like an end that was asked for
     try:
         os.setsid()
@@ -101,8 +110,8 @@ def _parse_and_leave(root: Path, path: str, channel: socket, memory_bytes: int |
         if memory_bytes is not None:
             most = memory_bytes + _address_space()  # a fork begins with what this process has
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        _forget_bundle(f"{root}/")
-        parse({"root": str(root), "path": path}, channel)
+        _forget_bundle(f"{argument['root']}/")
+        parse(argument, channel)
         status = 0
     finally:
         os._exit(status)

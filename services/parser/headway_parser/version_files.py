@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import DagError
 from headway.runtime.daemon.clock import SystemClock
 from headway.serialization.manifest import content_hash
@@ -46,7 +47,7 @@ class VersionFiles:
         """Have nothing to do: contents are read where the author has them."""
 
 
-def version_files(root: Path, path: str) -> VersionFiles:
+def version_files(root: Path, path: str, cron_semantics: CronSemantics | None) -> VersionFiles:
     """Return the files of a version of the DAG file `path`; DagError if it cannot be read.
 
     It is read in a process of its own, which prints nothing.
@@ -54,7 +55,7 @@ def version_files(root: Path, path: str) -> VersionFiles:
     if not (root / path).exists():
         raise DagError(f"There is no DAG file {root / path}.")
     try:
-        answer = parse_apart(root, path)
+        answer = parse_apart(root, path, cron_semantics)
     except SilentParseError as silence:
         raise DagError(f"{path} cannot be imported:\n{silence}") from None
     if "files" not in answer:

@@ -5,12 +5,23 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 INTERVAL: Final = (
-    "ds and logical_date are the start of the interval that a run is about, as in Airflow 2: the "
-    "run that starts at midnight has the day before. In Airflow 3 they are the time of the run. "
-    "For that, write schedule=CronTriggerTimetable(…); for this, "
-    "schedule=CronDataIntervalTimetable(…)."
+    "Nobody has said what ds and logical_date are where the schedule is a cron string or a "
+    "preset, so they are the start of the interval that a run is about, as in Airflow 2: the run "
+    "that starts at midnight has the day before. In Airflow 3 they are the time of the run. "
+    "Choose by the setting cron_semantics of the bundle, or HEADWAY_PARSER_CRON_SEMANTICS, or the "
+    'DAG\'s argument cron_semantics: "interval" for this, "trigger" for that.'
 )
-"""What a file is told that has a schedule by time and does not choose."""
+"""What a file is told that has a schedule by cron string, where nobody chooses."""
+
+DELTA: Final = (
+    "ds and logical_date are the start of the period that a run is about where the schedule is a "
+    "timedelta, as in Airflow 2. In Airflow 3 they are the time of the run: for that, take "
+    "data_interval_end."
+)
+"""What a file is told that has a timedelta as its schedule."""
+
+CHOICES: Final = frozenset({INTERVAL, DELTA})
+"""What a file is told of its dates."""
 
 
 def _names(node: ast.AST) -> str:

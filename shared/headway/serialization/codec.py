@@ -58,6 +58,8 @@ LATER_OF_TASKS: Final = frozenset(
         "task_display_name",
         "params",
         "param_schemas",
+        "start_date",
+        "end_date",
     }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
@@ -67,7 +69,7 @@ A release that does not know these leaves them out of account, rather than refus
 workers run it, and its schedulers start the runs without waiting for a parse, catch up as
 `catchup` alone says, and let runs queue.  It checks no conf by the schemas of params.
 A release that does not know those of tasks tries them again after any exception, calls and tells
-nobody, and knows no deadlines.
+nobody, and knows no deadlines.  It runs a task whatever the task's own dates are.
 """
 
 LARGEST: Final = 64 * 2**20

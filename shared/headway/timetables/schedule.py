@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import TimetableError, brief
 from headway.timetables.base import Timetable
-from headway.timetables.kinds.cron import DataTimetable
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
 from headway.timetables.kinds.delta import PeriodTimetable, TimeDeltaTimetable
 from headway.timetables.kinds.simple import ContinuousTimetable, NullTimetable, OnceTimetable
 from headway.timetables.wall_clock.cron_pattern import PRESETS
@@ -19,12 +20,14 @@ _WITHOUT_RHYTHM: Final[Mapping[str, Timetable]] = {
 }
 
 
-def timetable_for(schedule: object, timezone: str) -> Timetable:
+def timetable_for(
+    schedule: object, timezone: str, semantics: CronSemantics = CronSemantics.INTERVAL
+) -> Timetable:
     """Return the timetable that `schedule` means for a DAG in the zone of that name.
 
     It may be a cron string, a preset, a timedelta or a relativedelta, ISO 8601 text for one of
     them, a timetable, or None for a DAG that only runs by hand; TimetableError says what is
-    wrong with anything else.
+    wrong with anything else.  `semantics` is for a cron string, and for a preset that is one.
     """
     find_zone(timezone)
     if schedule is None:
@@ -32,7 +35,7 @@ def timetable_for(schedule: object, timezone: str) -> Timetable:
     if isinstance(schedule, Timetable):
         return schedule.in_zone(timezone)
     if isinstance(schedule, str) and not schedule.startswith("P"):
-        return _by_text(schedule, timezone)
+        return _by_text(schedule, timezone, semantics)
     if isinstance(schedule, str) or is_duration(schedule):
         return _by_length(read_length("The period of a schedule", schedule), timezone)
     raise TimetableError(
@@ -48,6 +51,13 @@ def _by_length(length: Length, timezone: str) -> Timetable:
     return TimeDeltaTimetable(length)
 
 
+def is_cron(schedule: object) -> bool:
+    """Tell whether a schedule is a cron string, or a preset that stands for one."""
+    if not isinstance(schedule, str) or schedule.startswith("P"):
+        return False
+    return schedule.strip().lower() not in _WITHOUT_RHYTHM
+
+
 def _is_other(schedule: str) -> bool:
     """Whether it is a preset, or a duration."""
     if not schedule.startswith("P"):
@@ -57,7 +67,7 @@ def _is_other(schedule: str) -> bool:
     return False
 
 
-def _by_text(schedule: str, timezone: str) -> Timetable:
+def _by_text(schedule: str, timezone: str, semantics: CronSemantics) -> Timetable:
     name = schedule.strip().lower()
     if name in _WITHOUT_RHYTHM:
         return _WITHOUT_RHYTHM[name]
@@ -67,4 +77,6 @@ def _by_text(schedule: str, timezone: str) -> Timetable:
     if name.startswith("@") and name not in PRESETS:
         presets = ", ".join([*_WITHOUT_RHYTHM, *PRESETS])
         raise TimetableError(f"The schedule {brief(schedule)} is no preset; they are {presets}.")
+    if semantics is CronSemantics.TRIGGER:
+        return CronTimetable(schedule, timezone)
     return DataTimetable(schedule, timezone=timezone)

@@ -58,6 +58,38 @@ def test_the_next_runs_of_a_dag(engine: Engine) -> None:
     assert "Thu 2026-03-05 00:00:00 EST" in say("dags", "next", "etl")
 
 
+@pytest.mark.parametrize(
+    ("name", "ds"), [("data", ["2026-03-04", "2026-03-05"]), ("cron", ["2026-03-05", "2026-03-06"])]
+)
+def test_the_ds_of_a_run_is_shown(engine: Engine, name: str, ds: list[str]) -> None:
+    """By `interval` and by `trigger`: the runs fall due at the same times."""
+    cron = TimetableSpec(name=name, arguments={"cron": "0 0 * * *", "timezone": "UTC"})
+    if name == "data":
+        cron = replace(cron, arguments={**cron.arguments, "interval": None})
+    start = datetime.fromisoformat("2026-03-04T00:00Z" if name == "data" else "2026-03-04T01:00Z")
+    seed.store(engine, replace(WEEKDAYS, timetable=cron, timezone="UTC", start_date=start))
+    with engine.begin() as conn:
+        conn.execute(
+            text(
+                "UPDATE dag SET next_interval_start = :start, next_interval_end = :start,"
+                " next_run_after = '2026-03-05T00:00Z'"
+            ),
+            {"start": f"{ds[0]}T00:00Z"},
+        )
+
+    found = json.loads(say("dags", "next", "etl", "-n", "2", "-o", "json"))
+
+    assert [(run["run_after"], run["ds"]) for run in found] == [
+        ("2026-03-05T00:00:00Z", ds[0]),
+        ("2026-03-06T00:00:00Z", ds[1]),
+    ]
+    assert f"2026-03-05T00:00:00Z  Thu 2026-03-05 00:00:00 UTC  {ds[0]}" in say(
+        "dags", "next", "etl"
+    )
+    assert f"next run: 2026-03-05 00:00:00, ds {ds[0]}" in say("dags", "show", "etl")
+    assert json.loads(say("dags", "show", "etl", "-o", "json"))[0]["next_ds"] == ds[0]
+
+
 def test_they_go_on_from_the_last_one_that_was_scheduled(engine: Engine) -> None:
     day = (datetime.fromisoformat("2026-03-05T00:00Z") - seed.START).days
     seed.create_runs(engine, seed.store(engine, WEEKDAYS), [day])  # over 5 March in UTC

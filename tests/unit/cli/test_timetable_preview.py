@@ -33,12 +33,14 @@ def test_runs_as_json() -> None:
     assert json.loads(say("@daily", *options)) == [
         {
             "run_after": "2026-03-08T05:00:00Z",
+            "ds": "2026-03-07",
             "data_interval_start": "2026-03-07T05:00:00Z",
             "data_interval_end": "2026-03-08T05:00:00Z",
             "notes": [],
         },
         {
             "run_after": "2026-03-09T04:00:00Z",
+            "ds": "2026-03-08",
             "data_interval_start": "2026-03-08T05:00:00Z",
             "data_interval_end": "2026-03-09T04:00:00Z",
             "notes": ["gap: 2026-03-08 02:00 to 03:00 is skipped"],
@@ -54,6 +56,7 @@ def test_runs_as_a_table() -> None:
     assert line.split("  ") == [
         "2026-01-01T23:00:00Z",
         "Fri 2026-01-02 00:00:00 CET",
+        "2025-12-31",
         "2025-12-31T23:00:00Z",
         "2026-01-01T23:00:00Z",
         "2026-01-01 00:00:00 to 2026-01-02 00:00:00",
@@ -66,7 +69,7 @@ def test_an_hour_that_comes_twice_is_no_instant() -> None:
     options = ("--tz", "Europe/Berlin", "--from", "2026-10-25", "-n", "4")
     lines = [line.split("  ") for line in say("@hourly", *options).splitlines()]
 
-    assert [line[4].strip() for line in lines[2:]] == [
+    assert [line[5].strip() for line in lines[2:]] == [
         "2026-10-25 01:00:00 to 2026-10-25 02:00:00",
         "2026-10-25 02:00:00 CEST to 2026-10-25 02:00:00 CET",
         "2026-10-25 02:00:00 to 2026-10-25 03:00:00",

@@ -39,6 +39,6 @@ def test_a_note_ends_when_the_modules_are_named(tmp_path: Path, named: str, is_t
         (tmp_path / name).write_text("")
     (tmp_path / "dag.py").write_text(f"headway_files = {named}\n{SOURCE.lstrip()}")
 
-    notes = version_files(tmp_path, "dag.py").notes
+    notes = version_files(tmp_path, "dag.py", None).notes
 
     assert [note.startswith(NOTE) for note in notes] == [True] * is_told

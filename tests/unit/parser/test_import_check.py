@@ -68,6 +68,15 @@ def test_what_loads_has_its_dags(checked: dict[str, CheckedFile], name: str) -> 
     assert checked[f"{name}.py"] == CheckedFile(path=f"{name}.py", dag_ids=(name,))
 
 
+def test_a_folder_whose_settings_choose_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "daily.py").write_text(FILES["daily.py"])
+    given = ParserSettings.model_validate({"dags": tmp_path, "cron_semantics": "trigger"})
+
+    [found] = check_folder(tmp_path, given)
+
+    assert found.differences == ()
+
+
 def test_what_is_ignored_is_a_warning(checked: dict[str, CheckedFile]) -> None:
     [warning] = checked["old.py"].warnings
 
@@ -141,7 +150,7 @@ def test_the_command_tells_a_person(tmp_path: Path) -> None:
     assert status == 0
     lines = said.splitlines()
     assert lines[0] == "daily.py: loads (daily)"
-    assert lines[1].startswith("  differs: ds and logical_date")
+    assert lines[1].startswith("  differs: Nobody has said what ds and logical_date are")
     assert lines[2] == "fine.py: loads (fine)"
     assert lines[4].startswith("  ignored: The argument orientation")
     assert lines[-1] == "3 files, 3 loaded, 2 warned, 0 refused"

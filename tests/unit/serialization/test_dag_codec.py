@@ -305,6 +305,8 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         task_display_name="Land",
         params={"limit": 3},
         param_schemas=(ParamSchema(name="limit", schema={"type": "integer"}),),
+        start_date=datetime(2026, 1, 1, tzinfo=UTC),
+        end_date=datetime(2026, 2, 1, tzinfo=UTC),
     )
     spec = replace(
         SMALL,

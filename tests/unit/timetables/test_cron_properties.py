@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 from zoneinfo import ZoneInfo
 
+from croniter import croniter
 from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.timetables.base import TimeRestriction
-from headway.timetables.kinds.cron import DataTimetable
+from headway.timetables.kinds.cron import CronTimetable, DataTimetable
 from headway.timetables.sequence import runs_between
 from headway.timetables.wall_clock.cron_pattern import parse
 from headway.timetables.wall_clock.ticks import ticks_of
@@ -167,3 +168,33 @@ def test_the_latest_complete_interval_is_the_one_that_catchup_would_have_reached
     )
     assert following is not None
     assert following.run_after > now
+
+
+fields = st.tuples(
+    st.one_of(minutes.map(commas), steps),
+    st.one_of(hours.map(commas), st.sampled_from(["*", "*/6", "9-17"])),
+    days.filter(lambda chosen: not chosen.startswith("29")),
+).map(" ".join)
+
+
+@given(fields, st.integers(0, 20_000_000), st.integers(1, 5))
+@settings(deadline=None)
+def test_a_run_by_trigger_has_the_date_that_croniter_finds(
+    cron: str, start: int, number: int
+) -> None:
+    """In UTC, whose clocks never change: each run falls due on its own date, and none is lost."""
+    first = at("2000-01-01T00:00Z") + start * MINUTE
+    timetable = CronTimetable(cron)
+    bounds = TimeRestriction(first, None, catchup=True)
+    expected = list(islice(croniter(cron, first - MINUTE).all_next(datetime), number))
+
+    found, last = [], None
+    for _ in range(number):
+        info = timetable.next_dagrun_info(last, bounds, first)
+        assert info is not None
+        found.append(info)
+        last = info.data_interval
+
+    assert [run.run_after for run in found] == expected
+    assert all(run.data_interval.start == run.run_after == run.data_interval.end for run in found)
+    assert timetable.infer_manual_data_interval(first).start == first

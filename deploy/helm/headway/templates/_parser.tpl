@@ -7,6 +7,7 @@
 {{- $bundle := dict "git" .url -}}
 {{- with .ref }}{{ $_ := set $bundle "ref" . }}{{ end -}}
 {{- with .subdir }}{{ $_ := set $bundle "subdir" . }}{{ end -}}
+{{- with .cronSemantics }}{{ $_ := set $bundle "cron_semantics" . }}{{ end -}}
 {{- with .refreshInterval }}{{ $_ := set $bundle "refresh_interval" . }}{{ end -}}
 {{- $_ := set $bundles .name $bundle -}}
 {{- end -}}

@@ -12,6 +12,7 @@ from typing import Final
 
 from headway.airflow_layer import finder, notes
 from headway.airflow_layer.gaps import AirflowGapError
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import HeadwayError
 from headway.runtime.processes.frames import Frame, send_frame
 from headway.sdk.bundle.declared_files import declared, is_pattern, matches, refuse_missing
@@ -34,6 +35,7 @@ SPARE: Final = 4 * 2**20
 def parse(argument: Mapping[str, object], channel: socket) -> None:
     """Parse the file `path` of the bundle in `root`; answer with one frame.
 
+    `cron_semantics` is what the bundle's settings say, None for nothing.
     The answer holds the `dags` as serialized bytes, the `files` that they were read from,
     by content, and the names of those that were `missing`; or an `error`, the `line` of the
     DAG file that it comes from, what of Airflow is a `gap` here, and what was `read` until then,
@@ -46,7 +48,8 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     sys.addaudithook(refusals.hook)
     spare = mmap(-1, SPARE)  # of addresses, which are what is limited; no page of it is touched
     try:
-        answer = _parse(read, path)
+        said = argument["cron_semantics"]
+        answer = _parse(read, path, CronSemantics(str(said)) if said else None)
     except ChangedError as error:
         answer = {"changed": str(error)}
     except HeadwayError as error:
@@ -64,13 +67,13 @@ def tell_crashes() -> None:
         faulthandler.enable()
 
 
-def _parse(read: FilesRead, path: str) -> Frame:
+def _parse(read: FilesRead, path: str, semantics: CronSemantics | None) -> Frame:
     root = read.root
     read.refuse_huge(path)
     from_source(root, read.note)
     finder.install()
     notes.forget()
-    dags = load_dag_file(root / path, root)
+    dags = load_dag_file(root / path, root, None, semantics)
     specs = [to_spec(dag, path) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))

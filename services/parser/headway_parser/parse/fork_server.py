@@ -49,7 +49,11 @@ def child_of(job: "Job", given: ParserSettings, around: ParserHost) -> ChildSpec
     """Return what a child is to do to parse a file."""
     return ChildSpec(
         target=CHILD,
-        argument={"root": str(job.root), "path": job.key.path},
+        argument={
+            "root": str(job.root),
+            "path": job.key.path,
+            "cron_semantics": given.sources[job.key.bundle].cron_semantics,
+        },
         limits=ChildLimits(
             address_space_bytes=given.dag_file_memory_limit_bytes, niceness=NICENESS
         ),

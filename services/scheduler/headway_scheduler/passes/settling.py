@@ -1,6 +1,7 @@
 """How the runs of a pass are looked at: by counts where that is enough, else as a whole."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeAlias
 
 from sqlalchemy import Connection
@@ -59,13 +60,14 @@ def look_at_whole(
     found = run_snapshots.whole(conn, [run.id for run in runs])
     lengths = _lengths(conn, {run.id: (graphs[run.version_id], found[run.id]) for run in runs})
     past = run_snapshots.past(conn, states)
+    dates = run_snapshots.dates(conn, [run.id for run in runs if graphs[run.version_id].dated])
     return {
         run.id: settle(
             RunCounts(
                 run_id=run.id,
                 graph=graphs[run.version_id],
                 tasks=found[run.id].tasks,
-                skips=found[run.id].skips,
+                skips=found[run.id].skips | _left_out(graphs[run.version_id], dates.get(run.id)),
                 past=_past(graphs[run.version_id], before.get(run.id), states, past),
                 lengths=lengths.get(run.id, {}),
                 end_as=run.end_as,
@@ -74,6 +76,10 @@ def look_at_whole(
         )
         for run in runs
     }
+
+
+def _left_out(graph: DagGraph, date: datetime | None) -> frozenset[str]:
+    return frozenset() if date is None else graph.left_out(date)
 
 
 def _past(

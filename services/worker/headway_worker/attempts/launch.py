@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headway.db.execution.attempts import Claimed
+from headway.domain.dag.cron_semantics import stored_in
 from headway.domain.spark_work import outliving
 from headway.domain.states import Outcome
 from headway.runtime.forker import Forker
@@ -60,6 +61,7 @@ class AttemptLauncher:
             facts=facts_of(claimed, self.settings.base_url),
             attempt_key=name,
             max_xcom_bytes=self.settings.max_xcom_bytes,
+            cron_semantics=stored_in(work.dag.timetable),
             is_called_off=claimed.is_called_off,
             traceparent=self.traced(claimed),
         )

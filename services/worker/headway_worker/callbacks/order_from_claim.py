@@ -6,6 +6,8 @@ from typing import Final
 from headway.db.execution.callback_claims import ClaimedCallback
 from headway.db.execution.called_instances import EndedInstance
 from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.cron_semantics import stored_in
+from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunState, TaskState
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.callback_order import CallbackOrder
@@ -20,18 +22,19 @@ _TASK_STATES: Final[Mapping[CallbackEvent, TaskState]] = {
 
 
 def order_of(
-    claimed: ClaimedCallback, code: Code, relative_path: str, base_url: str | None = None
+    claimed: ClaimedCallback, code: Code, dag: DagSpec, base_url: str | None = None
 ) -> CallbackOrder:
-    """Return the order for a claimed callback."""
+    """Return the order for a claimed callback of a DAG."""
     return CallbackOrder(
         key=str(claimed.key.id),
         code=code,
-        relative_path=relative_path,
+        relative_path=dag.relative_path,
         facts=_facts(claimed, base_url),
         event=claimed.event,
         of_run=claimed.task_id is None,
         reason=claimed.reason,
         cause=claimed.cause,
+        cron_semantics=stored_in(dag.timetable),
     )
 
 

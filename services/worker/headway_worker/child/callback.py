@@ -99,7 +99,8 @@ def _call(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> s
 
 def _load(order: CallbackOrder, code: BundleCode) -> DAG:
     finder.install()
-    for dag in load_dag_file(code.root / order.relative_path, code.root, code):
+    path = code.root / order.relative_path
+    for dag in load_dag_file(path, code.root, code, order.cron_semantics):
         if dag.dag_id == order.facts.dag_id:
             return dag
     raise DagError(f"it makes no DAG {order.facts.dag_id!r}.")

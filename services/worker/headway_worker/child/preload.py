@@ -12,6 +12,7 @@ from socket import socketpair
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
@@ -103,6 +104,7 @@ def _order(folder: Path, task_id: str, map_index: int) -> TaskOrder:
         map_index=map_index,
     )
     return TaskOrder(
+        cron_semantics=CronSemantics.INTERVAL,
         code=Code(folder, {FILE: content_hash(SOURCE.encode())}),
         relative_path=FILE,
         facts=facts,

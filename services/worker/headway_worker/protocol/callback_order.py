@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.runtime.processes.frames import Frame
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.order import (
@@ -21,6 +22,7 @@ class CallbackOrder:
     """One event to call functions for: of a task, or of the run when `of_run`.
 
     `reason` tells why it has come to it, and `cause` is the error of the attempt that has ended.
+    `cron_semantics` are those that the version was made with.
     """
 
     target: ClassVar[str] = "headway_worker.child.callback:run"
@@ -33,6 +35,7 @@ class CallbackOrder:
     of_run: bool
     reason: str
     cause: str | None
+    cron_semantics: CronSemantics
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -50,6 +53,7 @@ class CallbackOrder:
             "of_run": self.of_run,
             "reason": self.reason,
             "cause": self.cause,
+            "cron_semantics": str(self.cron_semantics),
         }
 
     @classmethod
@@ -64,4 +68,5 @@ class CallbackOrder:
             of_run=frame["of_run"],
             reason=frame["reason"],
             cause=frame["cause"],
+            cron_semantics=CronSemantics(frame["cron_semantics"]),
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
 from headway.domain.arguments import JsonValue
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval, PriorRun
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.processes.frames import Frame
@@ -31,7 +32,8 @@ class TaskOrder:
 
     `attempt_key` names the attempt wherever its work shows up, such as in Spark;
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
-    `traceparent` is what spans that the task makes are below.
+    `traceparent` is what spans that the task makes are below.  `cron_semantics` are those that the
+    version was made with.
     One that `is_called_off` only ends what earlier attempts have left on a cluster.
     """
 
@@ -42,6 +44,7 @@ class TaskOrder:
     facts: RunFacts
     attempt_key: str
     max_xcom_bytes: int
+    cron_semantics: CronSemantics
     spark: Mapping[str, JsonValue] | None = None
     is_called_off: bool = False
     traceparent: str | None = None
@@ -59,6 +62,7 @@ class TaskOrder:
             "relative_path": self.relative_path,
             "attempt_key": self.attempt_key,
             "max_xcom_bytes": self.max_xcom_bytes,
+            "cron_semantics": str(self.cron_semantics),
             "spark": None if self.spark is None else dict(self.spark),
             "facts": facts_to_frame(self.facts),
             "is_called_off": self.is_called_off,
@@ -73,6 +77,7 @@ class TaskOrder:
             relative_path=frame["relative_path"],
             attempt_key=frame["attempt_key"],
             max_xcom_bytes=frame["max_xcom_bytes"],
+            cron_semantics=CronSemantics(frame["cron_semantics"]),
             spark=frame["spark"],
             facts=facts_from_frame(frame["facts"]),
             is_called_off=frame["is_called_off"],

@@ -91,11 +91,13 @@ def of_undecided(
     conn = around.conn
     tasks, skips = run_state.schedule_state(conn, run.id)
     before = run_state.run_before(conn, run.id) if graph.holds_back else None
+    dates = run_snapshots.dates(conn, [run.id] if graph.dated else [])
+    outside = graph.left_out(dates[run.id]) if run.id in dates else frozenset[str]()
     run_counts = RunCounts(
         run_id=run.id,
         graph=graph,
         tasks=tasks,
-        skips=skips.keys(),
+        skips=skips.keys() | outside,
         past=_past(conn, graph, before),
         lengths=_lengths(conn, run, graph, tasks, task.task_id),
         end_as=run.end_as,
@@ -112,6 +114,7 @@ def of_undecided(
         if earlier and before is not None
         else (),
         choosers=skips,
+        outside=outside,
         asked=asked,
         job=around.process(run.lock_id),
         schedulers=around.schedulers(),

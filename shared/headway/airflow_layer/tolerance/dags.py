@@ -5,17 +5,17 @@ from datetime import timedelta
 from typing import Any, Final
 
 from headway.airflow_layer.counterparts import times
-from headway.airflow_layer.differences import INTERVAL
+from headway.airflow_layer.differences import DELTA, INTERVAL
 from headway.airflow_layer.notes import note
 from headway.airflow_layer.tolerance.arguments import of_dag, of_defaults
 from headway.airflow_layer.tolerance.old_arguments import OF_TASKS
-from headway.sdk.authoring import definition
+from headway.sdk.authoring import current, definition
 from headway.sdk.authoring.options import DAG_OPTIONS, DATES, SCHEDULES
 from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS
 from headway.sdk.values import checks
+from headway.timetables.schedule import is_cron
 
 _POSITIONAL: Final = ("description", "schedule")
-_NO_INTERVAL: Final = frozenset({"@once", "@continuous", "None"})
 _REFUSED: Final = {name for name, old in OF_TASKS.items() if old.advice is None} | REFUSED.keys()
 
 
@@ -57,7 +57,7 @@ def _tidy(given: Mapping[str, Any]) -> dict[str, Any]:
         accepted = TASK_OPTIONS | DATES
         defaults = of_defaults(options["default_args"], accepted, DAG_OPTIONS - TASK_OPTIONS)
         options["default_args"] = _with_dates(defaults)
-    _note_interval(options)
+    _note_dates(options)
     return _with_dates(options)
 
 
@@ -69,12 +69,13 @@ def _with_dates(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _note_interval(options: Mapping[str, Any]) -> None:
-    """Ask what `ds` is to mean, where Airflow 2 and 3 differ."""
+def _note_dates(options: Mapping[str, Any]) -> None:
+    """Ask what `ds` is to mean, where Airflow 2 and 3 differ and nobody has said it."""
     schedule = next((options[name] for name in SCHEDULES if name in options), None)
-    if not isinstance(schedule, str | timedelta) or str(schedule) in _NO_INTERVAL:
-        return
-    note("interval", INTERVAL)
+    if isinstance(schedule, timedelta):
+        note("delta", DELTA)
+    elif is_cron(schedule) and not (options.get("cron_semantics") or current.cron_semantics()):
+        note("interval", INTERVAL)
 
 
 DAG = AirflowDag

@@ -87,8 +87,6 @@ OF_TASKS: Final[Mapping[str, OldArgument]] = {
     "map_index_template": _unless(),
     "params": _unless({}),
     "task_group": _unless(),
-    "start_date": _unless(),
-    "end_date": _unless(),
 }
 """Those of tasks, of which default_args may have any."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from headway.airflow_layer import finder
 from headway.cli.input.installed import GROUP
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import DagError, DagNotFoundError, HeadwayError, NotFoundError
 from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
@@ -40,16 +41,21 @@ def bundle_root(file: Path) -> Path:
 
     A folder of DAG files that is in none is its own.
     """
-    for source in configuration.read(ParserSettings).sources.values():
-        if source.path is not None and file.is_relative_to(source.path.absolute()):
-            return source.path.absolute()
+    bundle = configuration.read(ParserSettings).bundle_at(file)
+    if bundle is not None and bundle.path is not None:
+        return bundle.path.absolute()
     return file if file.is_dir() else file.parent
+
+
+def cron_semantics(root: Path) -> CronSemantics | None:
+    """Return what the settings of a bundle say of cron strings, if anything."""
+    return configuration.read(ParserSettings).semantics_at(root)
 
 
 @contextmanager
 def version_code(root: Path, dag_file: str) -> Iterator[BundleCode]:
     """Give the files of the version that the DAG file would make now, and its bundle's besides."""
-    found = _parser().version_files(root, dag_file)
+    found = _parser().version_files(root, dag_file, cron_semantics(root))
     for note in found.notes:
         _say(note)
     with TemporaryDirectory(prefix="headway-test-") as folder:
@@ -67,7 +73,8 @@ def opened_dag(file: Path, dag_id: str) -> Iterator[tuple[DAG, BundleCode, str]]
     root = bundle_root(file.absolute())
     path = file.absolute().relative_to(root).as_posix()
     with version_code(root, path) as code:
-        dags = {dag.dag_id: dag for dag in load_dags(code.root / path, code.root, code)}
+        found = load_dags(code.root / path, code.root, cron_semantics(root), code)
+        dags = {dag.dag_id: dag for dag in found}
         if dag_id not in dags:
             known = ", ".join(sorted(dags)) or "none"
             raise DagNotFoundError(f"{file} makes no DAG {dag_id!r}; it makes: {known}.")
@@ -75,11 +82,13 @@ def opened_dag(file: Path, dag_id: str) -> Iterator[tuple[DAG, BundleCode, str]]
         tell_opened(code, path)
 
 
-def load_dags(file: Path, root: Path, code: BundleCode | None = None) -> list[DAG]:
+def load_dags(
+    file: Path, root: Path, semantics: CronSemantics | None, code: BundleCode | None = None
+) -> list[DAG]:
     """Return the DAGs that a file makes; DagError with the text of an import error if it fails."""
     finder.install()
     try:
-        return load_dag_file(file, root, code)
+        return load_dag_file(file, root, code, semantics)
     except HeadwayError as error:
         raise import_error(file.relative_to(root), str(error)) from None
     except Exception as error:
@@ -105,7 +114,8 @@ def check_dag_file(file: Path) -> tuple[str, ...]:
     DagError with the text of an import error, if the file or a DAG of it is refused.
     """
     root = bundle_root(file)
-    notes: tuple[str, ...] = _parser().version_files(root, file.relative_to(root).as_posix()).notes
+    path = file.relative_to(root).as_posix()
+    notes: tuple[str, ...] = _parser().version_files(root, path, cron_semantics(root)).notes
     return notes
 
 
@@ -118,7 +128,8 @@ def code_on_disk(dag: DAG | None) -> BundleCode:
     if dag is None or dag.file is None:
         return BundleCode(Path("/nonexistent"), {}, _NoFiles())
     root = bundle_root(dag.file.path)
-    found = _parser().version_files(root, dag.file.path.relative_to(root).as_posix())
+    path = dag.file.path.relative_to(root).as_posix()
+    found = _parser().version_files(root, path, cron_semantics(root))
     return BundleCode(root, found.files, found)
 
 

@@ -32,6 +32,7 @@ class TestRun:
         self.states = {task.task_id: {-1: TaskState.NONE} for task in self.spec.tasks}
         names = list(self.states)
         graph = DagGraph(self.spec)
+        self.skips |= graph.left_out(self.trial.facts.data_interval.start)
         while True:
             task_counts = {name: self._task_counts(number) for number, name in enumerate(names)}
             run = RunCounts(0, graph, task_counts, self.skips, lengths=self._lengths())

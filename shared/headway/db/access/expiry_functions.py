@@ -47,7 +47,7 @@ AS $reasons$
           FROM unfinished
          CROSS JOIN LATERAL (
                SELECT prior.id FROM {schema}.dag_run AS prior
-                WHERE prior.dag_id = unfinished.dag_id
+                WHERE prior.dag_id = unfinished.dag_id AND prior.run_type <> 'manual'
                   AND (prior.id < unfinished.id OR prior.backfill_id = unfinished.backfill_id)
                   AND (prior.schedule_date, prior.id) < (unfinished.schedule_date, unfinished.id)
                 ORDER BY prior.schedule_date DESC, prior.id DESC

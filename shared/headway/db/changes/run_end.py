@@ -65,7 +65,7 @@ FOLLOWING = text("""
        AND (following.schedule_date, following.id) > (gone.schedule_date, gone.id)
        AND NOT EXISTS (
            SELECT FROM dag_run AS nearer
-            WHERE nearer.dag_id = gone.dag_id
+            WHERE nearer.dag_id = gone.dag_id AND nearer.run_type <> 'manual'
               AND (nearer.id < following.id OR nearer.backfill_id = following.backfill_id)
               AND (nearer.schedule_date, nearer.id) > (gone.schedule_date, gone.id)
               AND (nearer.schedule_date, nearer.id) < (following.schedule_date, following.id))

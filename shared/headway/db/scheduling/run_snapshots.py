@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeAlias
 
 from sqlalchemy import Connection, text
@@ -66,13 +67,15 @@ BELOW = hot("""
 
 
 # The run before is one that was there first, or is of the same backfill, which starts its runs
-# in the order of time: so none waits for a run that cannot start before it.
+# in the order of time: so none waits for a run that cannot start before it.  Runs that somebody
+# has triggered are not part of the past.
 PREVIOUS = text("""
     SELECT run.id AS run_id, previous.id
       FROM dag_run AS run
      CROSS JOIN LATERAL (
            SELECT id FROM dag_run
             WHERE dag_id = run.dag_id AND (id < run.id OR backfill_id = run.backfill_id)
+              AND run_type <> 'manual'
               AND (schedule_date, id) < (run.schedule_date, run.id)
             ORDER BY schedule_date DESC, id DESC
             LIMIT 1) AS previous
@@ -88,6 +91,12 @@ LOCK_PREVIOUS = text("""
 
 PAST = text("""
     SELECT DISTINCT dag_run_id, task_id, state FROM task_instance WHERE dag_run_id = ANY (:ids)
+""")
+
+
+# A backfill runs what it is asked for, whatever the dates of single tasks.
+DATES = text("""
+    SELECT id, interval_start FROM dag_run WHERE id = ANY (:runs) AND run_type <> 'backfill'
 """)
 
 
@@ -194,6 +203,14 @@ def past(conn: Connection, runs: Collection[int]) -> dict[int, Past]:
             states = found[row.dag_run_id].setdefault(row.task_id, set())
             states.add(TaskState(row.state))
     return dict(found)
+
+
+def dates(conn: Connection, runs: Collection[int]) -> dict[int, datetime]:
+    """Return the logical dates of those runs in which tasks keep to their own dates."""
+    if not runs:
+        return {}
+    rows = conn.execute(DATES, {"runs": sorted(runs)})
+    return {row.id: row.interval_start for row in rows}
 
 
 # A task that was skipped as a whole has left nothing to expand over: that is known.

@@ -36,8 +36,9 @@ CREATE = hot("""
 """)
 
 
-# depends_on_past: tasks of the runs after this one may wait for its own.  A run that is not
-# running yet is looked at when it starts, and then sees what this has written, or waits.
+# depends_on_past: tasks of the runs after this one may wait for its own, see
+# `run_snapshots.PREVIOUS`.  A run that is not running yet is looked at when it starts, and then
+# sees what this has written, or waits.
 # LATERAL and LIMIT leave the planner no choice but to go from run to run by the index.
 # The last task may have ended after the scheduler read the clock; a run ends no earlier.
 SETTLE = hot("""
@@ -66,7 +67,7 @@ SETTLE = hot("""
            OFFSET 0) AS later
      WHERE (SELECT true FROM dag_version WHERE dag_id = settled.dag_id AND settle_at_start LIMIT 1)
        AND (SELECT id FROM dag_run AS other
-             WHERE other.dag_id = settled.dag_id
+             WHERE other.dag_id = settled.dag_id AND other.run_type <> 'manual'
                AND (other.id < later.id OR other.backfill_id = later.backfill_id)
                AND (other.schedule_date, other.id) > (settled.schedule_date, settled.id)
                AND (other.schedule_date, other.id) < (later.schedule_date, later.id)

@@ -34,6 +34,7 @@ class Reason(StrEnum):
     NOT_EXPANDED = "not_expanded"
     TRIGGER_RULE = "trigger_rule"
     NOT_CHOSEN = "not_chosen"
+    OUTSIDE_DATES = "outside_dates"
     DEPENDS_ON_PAST = "depends_on_past"
     DECIDED_NEXT = "decided_next"
     RETRY = "retry"

@@ -1,6 +1,6 @@
 """Why a task instance of a running run is not scheduled, or never will be."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -37,6 +37,7 @@ class UndecidedSnapshot:
     `above` are the first instances of its upstream tasks, those that have not ended before
     the others.  `before` is the run before, with the instances of the task there that are
     not well.  `choosers` names, for each task that others chose not to run, those others.
+    `outside` are the tasks whose own dates leave the run out.
     `asked` is the map index that was asked for, when there is a placeholder only.
     """
 
@@ -51,6 +52,7 @@ class UndecidedSnapshot:
     asked: int | None
     job: ProcessRow | None
     schedulers: Sequence[ProcessRow]
+    outside: Collection[str] = ()
 
     @property
     def spec(self) -> TaskSpec:
@@ -207,6 +209,8 @@ def _ends(
             change=f"Another choice: {_clear(it, choosers)} has it made anew.",
             held_by=tuple(it.above),
         )
+    if task.task_id in it.outside:
+        return _left_out(it, when)
     if problem is not None or _is_empty(it, state):
         said = problem or "What it is expanded over is empty."
         return Explanation(
@@ -223,6 +227,16 @@ def _ends(
         f"{listed(stand)}.{when}",
         change=f"Clear what is above it, with all below: {_clear(it, above)}.",
         held_by=tuple(it.above),
+    )
+
+
+def _left_out(it: UndecidedSnapshot, when: str) -> Explanation:
+    dates = {"start_date": it.spec.start_date, "end_date": it.spec.end_date}
+    told = ", ".join(f"{name} {date:%F %T}" for name, date in dates.items() if date)
+    return Explanation(
+        reason=Reason.OUTSIDE_DATES,
+        sentence=f"The logical date of the run lies outside the task's own dates ({told}).{when}",
+        change="Other dates of the task, in its DAG file.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 from headway.domain.dag.spec import DagSpec, TaskSpec
@@ -62,6 +63,15 @@ class DagGraph:
         return any(task.depends_on_past for task in self.dag.tasks)
 
     @cached_property
+    def dated(self) -> tuple[TaskSpec, ...]:
+        """The tasks with dates of their own."""
+        return tuple(task for task in self.dag.tasks if task.start_date or task.end_date)
+
+    def left_out(self, date: datetime) -> frozenset[str]:
+        """Return the tasks that a run of that logical date skips for their own dates."""
+        return frozenset(task.task_id for task in self.dated if task.leaves_out(date))
+
+    @cached_property
     def counts_suffice(self) -> bool:
         """Whether counts of upstream instances decide all tasks: no past, no setups, no teardowns.
 
@@ -85,6 +95,7 @@ class DagGraph:
         return (
             not self.dag.tasks
             or not self.counts_suffice
+            or bool(self.dated)
             or any(
                 not starts(task) and (not task.upstream or task.trigger_rule is TriggerRule.ALWAYS)
                 for task in self.dag.tasks

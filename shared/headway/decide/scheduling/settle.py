@@ -45,11 +45,11 @@ class TaskCounts:
 class RunCounts:
     """How a run stands.
 
-    `skips` are the tasks that others chose not to run.  `past` tells in which states the
-    tasks of the DAG's previous run are; None when this is its first.  A task that the
-    previous run does not have holds nothing up.  `lengths` are those of the XComs
-    (task, key) that mapped tasks are expanded over.  `end_as` is how the run must end,
-    when a user or its timeout has decided that.
+    `skips` are the tasks that others chose not to run, and those whose own dates leave the run
+    out.  `past` tells in which states the tasks of the DAG's previous run are; None when this is
+    its first.  A task that the previous run does not have holds nothing up.  `lengths` are those
+    of the XComs (task, key) that mapped tasks are expanded over.  `end_as` is how the run must
+    end, when a user or its timeout has decided that.
     """
 
     run_id: int

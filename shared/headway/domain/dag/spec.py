@@ -71,7 +71,7 @@ class TaskSpec:
     its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
     `owner` is whom people ask about the task, `task_display_name` what they call it.
     `on_failure_fail_dagrun` is for teardowns: the run fails with such a one.  `params` are laid
-    over its DAG's.
+    over its DAG's.  Runs whose logical date lies outside `start_date` and `end_date` skip the task.
     """
 
     task_id: str
@@ -109,6 +109,13 @@ class TaskSpec:
     task_display_name: str | None = None
     params: Mapping[str, JsonValue] = field(default_factory=dict)
     param_schemas: tuple[ParamSchema, ...] = ()
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+
+    def leaves_out(self, date: datetime) -> bool:
+        """Tell whether a run of that logical date lies outside the task's own dates."""
+        early = self.start_date is not None and date < self.start_date
+        return early or (self.end_date is not None and date > self.end_date)
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_settings import NoDecode
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.dag.names import check_key
 from headway.domain.dag.notifiers import USUAL, NotifierSpec, NotifyEvent
 from headway.domain.dag.templates import fault_of
@@ -73,6 +74,8 @@ class BundleSettings(BaseModel):
     subdir: str = ""
     notify: tuple[BundleNotifier, ...] = ()
     """Who is told of what happens to the DAGs of the bundle, besides those whom they name."""
+    cron_semantics: CronSemantics | None = None
+    """What `ds` is in DAGs with a cron string that do not say so; None: what the parser has."""
     refresh_interval: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60.0
     """Seconds between two questions to the remote for a new commit."""
 

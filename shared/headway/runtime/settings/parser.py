@@ -7,6 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.runtime.settings.bundles import Bundles, BundleSettings, checked_name
 from headway.runtime.settings.configuration import HttpPort, Names, Seconds, Settings
 
@@ -34,6 +35,13 @@ class ParserSettings(Settings):
         "`path`, or `git` (URL) with `ref`, `subdir` and `refresh_interval` "
         "(seconds); see bundles.md. If there are any, the folder above is a bundle "
         "only if `dags` is set as well.",
+    )
+    cron_semantics: CronSemantics | None = Field(
+        None,
+        description="What `ds` is in a DAG whose schedule is a cron string or a preset: `interval` "
+        "(the start of the interval that the run is about) or `trigger` (the time of the run). "
+        "The `cron_semantics` of a bundle and of a DAG overrides it. Without any of them it is "
+        "`interval`, and files that import airflow have a warning.",
     )
     watch_files: bool = Field(
         True,
@@ -129,9 +137,28 @@ class ParserSettings(Settings):
     @property
     def sources(self) -> Mapping[str, BundleSettings]:
         """Every bundle by name, that of the folder included where it counts."""
-        if self.bundles and not self._folder_counts:
-            return self.bundles
-        return {self.bundle: BundleSettings(path=self.dags), **self.bundles}
+        found = dict(self.bundles)
+        if not self.bundles or self._folder_counts:
+            found = {self.bundle: BundleSettings(path=self.dags), **found}
+        if self.cron_semantics is None:
+            return found
+        its = {"cron_semantics": self.cron_semantics}
+        return {
+            name: bundle if bundle.cron_semantics else bundle.model_copy(update=its)
+            for name, bundle in found.items()
+        }
+
+    def bundle_at(self, path: Path) -> BundleSettings | None:
+        """Return the bundle whose folder holds that absolute path; None where none does."""
+        for bundle in self.sources.values():
+            if bundle.path is not None and path.is_relative_to(bundle.path.absolute()):
+                return bundle
+        return None
+
+    def semantics_at(self, path: Path) -> CronSemantics | None:
+        """Return what cron strings mean in a file at that absolute path, in a bundle or not."""
+        bundle = self.bundle_at(path)
+        return self.cron_semantics if bundle is None else bundle.cron_semantics
 
     @property
     def _folder_counts(self) -> bool:

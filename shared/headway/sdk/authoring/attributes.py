@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from headway.domain.dag.spec import TaskSpec
@@ -50,6 +50,16 @@ class OptionAttribute:
             return
         checked = STORED[self.name](value, f"{task.where}: {self.name}")
         own["spec"] = replace(own["spec"], **{self.stored: checked})
+
+
+class DateAttribute(OptionAttribute):
+    """A date of the task's own, else that of its DAG."""
+
+    def __get__(self, task: "BaseOperator | None", owner: type) -> Any:
+        found = super().__get__(task, owner)
+        if found is None and task is not None and task.dag is not None:
+            return getattr(task.dag.spec, self.name)
+        return found
 
 
 class ParamsAttribute(OptionAttribute):
@@ -119,6 +129,8 @@ class TaskAttributes:
     queue = OptionAttribute()
     trigger_rule = OptionAttribute()
     depends_on_past = OptionAttribute()
+    start_date = DateAttribute()
+    end_date = DateAttribute()
     task_display_name = OptionAttribute()
     doc_md = OptionAttribute()
     owner = OptionAttribute()
@@ -171,16 +183,6 @@ class TaskAttributes:
     def on_failure_fail_dagrun(self) -> bool:
         """Whether the run fails with the task, though that is a teardown."""
         return self.spec.on_failure_fail_dagrun
-
-    @property
-    def start_date(self) -> datetime | None:
-        """The first date of the DAG."""
-        return self.dag.spec.start_date if self.dag else None
-
-    @property
-    def end_date(self) -> datetime | None:
-        """The last date of the DAG."""
-        return self.dag.spec.end_date if self.dag else None
 
     @property
     def upstream_list(self) -> "list[BaseOperator]":

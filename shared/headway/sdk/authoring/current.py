@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import headway
+from headway.domain.dag.cron_semantics import CronSemantics
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
@@ -21,13 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DagFile:
-    """A DAG file that is being loaded: its module's name, where it lies, and the DAGs it made."""
+    """A DAG file that is being loaded: its module's name, where it lies, and the DAGs it made.
+
+    `cron_semantics` is what its bundle says, if anything.
+    """
 
     module_name: str
     path: Path
     bundle_root: Path
     dags: "list[DAG]" = field(default_factory=list)
     code: "BundleCode | None" = None
+    cron_semantics: CronSemantics | None = None
 
     def read(self, path: Path) -> bytes | None:
         """Return the content of a file of the bundle; None if there is no such file.
@@ -116,6 +121,12 @@ def collect(file: DagFile) -> Iterator[None]:
 def current_file() -> DagFile | None:
     """Return the DAG file that is being loaded."""
     return _file.get()
+
+
+def cron_semantics() -> CronSemantics | None:
+    """Return what the bundle says of the file that is being loaded, if anything."""
+    file = _file.get()
+    return None if file is None else file.cron_semantics
 
 
 def report(dag: "DAG") -> DagFile | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
-from headway.sdk.authoring.options import DagOptions, specify
+from headway.sdk.authoring.options import DagOptions, semantics_of, specify
 from headway.sdk.running.dag_param import DagParam
 from headway.sdk.values import checks
 from headway.sdk.values.params import UNSET, ParamsDict, as_params
@@ -14,6 +14,7 @@ from headway.sdk.values.template_options import TEMPLATE_CHECKS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from headway.domain.dag.cron_semantics import CronSemantics
     from headway.domain.dag.spec import DagSpec
     from headway.sdk.authoring.callbacks import Callbacks
     from headway.sdk.authoring.current import DagFile
@@ -61,6 +62,7 @@ class DagAttributes:
 
     dag_id: str
     options: DagOptions
+    semantics_of_bundle: "CronSemantics | None"
     spec: "DagSpec"
     calls_on: "Callbacks"
     task_dict: "dict[str, BaseOperator]"
@@ -92,7 +94,7 @@ class DagAttributes:
     def change(self, option: str, value: object) -> None:
         """Give an option another value, with all checks of a DAG that is made with it."""
         options: Any = {**self.options, option: value}
-        self.spec = specify(self.dag_id, options)
+        self.spec = specify(self.dag_id, options, self.semantics_of_bundle)
         self.calls_on = callbacks.of_runs(options)
         self.options = options
 
@@ -128,6 +130,15 @@ class DagAttributes:
     @schedule.setter
     def schedule(self, value: object) -> None:
         self.change("schedule", value)
+
+    @property
+    def cron_semantics(self) -> "CronSemantics":
+        """What `ds` is, if the schedule is a cron string or a preset."""
+        return semantics_of(self.options, self.semantics_of_bundle, f"DAG {self.dag_id!r}")
+
+    @cron_semantics.setter
+    def cron_semantics(self, value: object) -> None:
+        self.change("cron_semantics", value)
 
     @property
     def on_success_callback(self) -> Any:

@@ -50,7 +50,8 @@ class DAG(DagTime, DagAttributes):
             raise DagError(f"{where}: default_args are for tasks; pass {name}= to the DAG itself.")
         self.default_args: Mapping[str, Any] = defaults
         self.options: DagOptions = options
-        self.spec = specify(dag_id, options)
+        self.semantics_of_bundle = current.cron_semantics()
+        self.spec = specify(dag_id, options, self.semantics_of_bundle)
         self.calls_on = callbacks.of_runs(options)
         self.task_dict: dict[str, BaseOperator] = {}
         self.task_group_dict: dict[str, TaskGroup] = {}

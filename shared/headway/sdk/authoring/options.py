@@ -9,8 +9,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.catchup import Catchup, Overlap
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.dag.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, TimetableSpec
-from headway.domain.errors import DagError, TimetableError
+from headway.domain.errors import DagError, TimetableError, brief
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.deadlines import deadlines
 from headway.sdk.authoring.notifiers import of_dag
@@ -29,6 +30,7 @@ class DagOptions(TemplateOptions, total=False):
     schedule: object
     schedule_interval: object
     timetable: object
+    cron_semantics: str | None
     start_date: datetime | None
     end_date: datetime | None
     timezone: str | tzinfo | None
@@ -116,8 +118,11 @@ _STORED: Final[Mapping[str, checks.Check]] = {
 }
 
 
-def specify(dag_id: str, options: DagOptions) -> DagSpec:
-    """Return the specification of a DAG that has no tasks yet."""
+def specify(dag_id: str, options: DagOptions, of_bundle: CronSemantics | None = None) -> DagSpec:
+    """Return the specification of a DAG that has no tasks yet.
+
+    `of_bundle` are the cron semantics of a DAG that does not say its own.
+    """
     where = f"DAG {dag_id!r}"
     given: Mapping[str, Any] = options
     checked: dict[str, Any] = {
@@ -127,22 +132,11 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
     }
     for name in TEMPLATE_CHECKS.keys() & given.keys():
         TEMPLATE_CHECKS[name](given[name], f"{where}: {name}")
-    start, end = checked.get("start_date"), checked.get("end_date")
-    if start and end and end < start:
-        raise DagError(f"{where}: end_date ({end}) is before start_date ({start}); swap them.")
-    if checked.get("min_file_process_interval") is not None and not checked.get("dynamic"):
-        raise DagError(
-            f"{where}: min_file_process_interval says how often a dynamic DAG is parsed though "
-            "nothing has changed; add dynamic=True, or leave it out."
-        )
     checked |= _catchup(given.get("catchup", False), f"{where}: catchup")
-    if checked.get("catchup_window") is not None and not _catches_up(checked):
-        raise DagError(
-            f"{where}: catchup_window says how far back missed runs are caught up, and without "
-            'catchup none is; pass catchup="all", "latest" or "rollup", or leave it out.'
-        )
+    _refuse_contradictions(checked, where)
     zone = timezone_of(options.get("start_date"), options.get("timezone"), where)
-    timetable = _timetable(_schedule(given, where), zone, where)
+    semantics = semantics_of(options, of_bundle, where)
+    timetable = _timetable(_schedule(given, where), zone, semantics, where)
     checked |= _active_runs(timetable, checked, where)
     return DagSpec(
         dag_id=dag_id,
@@ -156,6 +150,22 @@ def specify(dag_id: str, options: DagOptions) -> DagSpec:
         **declared(given.get("params"), f"{where}: params"),
         **checked,
     )
+
+
+def _refuse_contradictions(checked: Mapping[str, Any], where: str) -> None:
+    start, end = checked.get("start_date"), checked.get("end_date")
+    if start and end and end < start:
+        raise DagError(f"{where}: end_date ({end}) is before start_date ({start}); swap them.")
+    if checked.get("min_file_process_interval") is not None and not checked.get("dynamic"):
+        raise DagError(
+            f"{where}: min_file_process_interval says how often a dynamic DAG is parsed though "
+            "nothing has changed; add dynamic=True, or leave it out."
+        )
+    if checked.get("catchup_window") is not None and not _catches_up(checked):
+        raise DagError(
+            f"{where}: catchup_window says how far back missed runs are caught up, and without "
+            'catchup none is; pass catchup="all", "latest" or "rollup", or leave it out.'
+        )
 
 
 def within(options: DagOptions, defaults: Mapping[str, Any], where: str) -> DagOptions:
@@ -191,6 +201,23 @@ def _schedule(given: Mapping[str, Any], where: str) -> object:
             "takes a cron string, a preset, a timedelta or a timetable."
         )
     return given[said[0]] if said else None
+
+
+def semantics_of(options: DagOptions, of_bundle: CronSemantics | None, where: str) -> CronSemantics:
+    """Return what a cron string means; DagError for a schedule about which that says nothing."""
+    given = options.get("cron_semantics")
+    if given is None:
+        return of_bundle or CronSemantics.INTERVAL
+    chosen = CronSemantics(checks.choice(CronSemantics)(given, f"{where}: cron_semantics"))
+    schedule = _schedule(options, where)
+    by_text = schedule is None or isinstance(schedule, str)
+    if not by_text or str(schedule).startswith("P"):
+        raise DagError(
+            f"{where}: cron_semantics says what ds is where the schedule is a cron string or a "
+            f"preset such as '@daily'; this one is {brief(schedule)}, which says so itself: leave "
+            "cron_semantics out."
+        )
+    return chosen
 
 
 def _catchup(value: object, where: str) -> dict[str, object]:
@@ -249,11 +276,13 @@ def _fixed(offset: timedelta | None, where: str) -> str:
     return f"Etc/GMT{-hours:+d}" if hours else "UTC"  # there, + is west
 
 
-def _timetable(schedule: object, timezone: str, where: str) -> "Timetable":
+def _timetable(
+    schedule: object, timezone: str, semantics: CronSemantics, where: str
+) -> "Timetable":
     from headway.timetables.schedule import timetable_for
 
     try:
-        return timetable_for(schedule, timezone)
+        return timetable_for(schedule, timezone, semantics)
     except TimetableError as error:
         raise TimetableError(f"{where}: {error}") from None
 

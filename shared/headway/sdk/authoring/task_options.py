@@ -1,13 +1,14 @@
 """The arguments that every task takes, and how each is checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.spec import Jitter
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
+from headway.domain.errors import DagError
 from headway.domain.states import OnLost
 from headway.sdk.authoring.deadlines import deadlines
 from headway.sdk.authoring.notifiers import by_email, of_task
@@ -55,6 +56,8 @@ class TaskOptions(TypedDict, total=False):
     queue: str
     trigger_rule: TriggerRule | str
     depends_on_past: bool
+    start_date: datetime | None
+    end_date: datetime | None
     on_execute_callback: "Functions"
     on_success_callback: "Functions"
     on_failure_callback: "Functions"
@@ -91,6 +94,8 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "queue": checks.key("queue"),
     "trigger_rule": checks.choice(TriggerRule),
     "depends_on_past": checks.flag,
+    "start_date": checks.optional(checks.date_of_schedule),
+    "end_date": checks.optional(checks.date_of_schedule),
     "task_display_name": checks.optional(checks.text),
     "doc_md": checks.optional(checks.text),
     "owner": checks.optional(checks.text),
@@ -100,8 +105,6 @@ STORED: Final[Mapping[str, checks.Check]] = {
 TASK_OPTIONS: Final = frozenset(TaskOptions.__annotations__)
 
 REFUSED: Final[Mapping[str, str]] = {
-    "start_date": "a task has no start_date of its own; give it to the DAG, or to default_args.",
-    "end_date": "a task has no end_date of its own; give it to the DAG, or to default_args.",
     "wait_for_downstream": (
         "there is no wait_for_downstream; set depends_on_past=True on the tasks that have to wait, "
         "or max_active_runs=1 on the DAG."
@@ -129,6 +132,9 @@ def stored(options: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if name in STORED
     }
+    start, end = found.get("start_date"), found.get("end_date")
+    if start and end and end < start:
+        raise DagError(f"end_date ({end}) is before start_date ({start}); swap them.")
     if "params" in options:
         found |= declared(options["params"], "params")
     if mail := by_email(options):

@@ -9,6 +9,7 @@ from importlib.util import module_from_spec
 from pathlib import Path, PurePath
 from types import CodeType
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import DagError
 from headway.sdk.authoring.current import DagFile, collect
 from headway.sdk.authoring.definition import DAG
@@ -26,10 +27,16 @@ class SourceOnly(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def load_dag_file(path: Path, bundle_root: Path, code: BundleCode | None = None) -> list[DAG]:
+def load_dag_file(
+    path: Path,
+    bundle_root: Path,
+    code: BundleCode | None = None,
+    cron_semantics: CronSemantics | None = None,
+) -> list[DAG]:
     """Import the file as a module of its own; return the DAGs that it makes.
 
-    With `code` it is that of a version, and nothing need be on disk.
+    With `code` it is that of a version, and nothing need be on disk.  `cron_semantics` is for
+    those of its DAGs that do not say theirs.
 
     The file's folder and the bundle's root come first on `sys.path`, and stay there,
     because tasks may import more when they run.  Of a `.zip` file the modules at its root
@@ -47,7 +54,7 @@ def load_dag_file(path: Path, bundle_root: Path, code: BundleCode | None = None)
     _put_first_on_path(path.parent)
     dags: list[DAG] = []
     for name, loader in _modules(path, relative, code):
-        file = DagFile(name, path, bundle_root, dags, code)
+        file = DagFile(name, path, bundle_root, dags, code, cron_semantics)
         with collect(file):
             _import(file, loader)
     _check_unique(path, dags)

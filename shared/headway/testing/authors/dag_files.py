@@ -2,7 +2,7 @@
 
 from pathlib import Path, PurePath
 
-from headway.cli.local.trial_code import bundle_root, dag_files, import_error
+from headway.cli.local.trial_code import bundle_root, cron_semantics, dag_files, import_error
 from headway.cli.local.trial_code import load_dags as dags_of_file
 from headway.domain.errors import DagError, HeadwayError
 from headway.sdk.authoring.definition import DAG
@@ -18,9 +18,10 @@ def load_dags(path: str | Path) -> dict[str, DAG]:
     if not place.exists():
         raise DagError(f"There is no DAG file or folder {place}.")
     root = bundle_root(place)
+    semantics = cron_semantics(root)
     found: dict[str, DAG] = {}
     for file in dag_files(place) if place.is_dir() else [place]:
-        for dag in dags_of_file(file, root):
+        for dag in dags_of_file(file, root, semantics):
             _check(dag, file.relative_to(root))
             other = found.setdefault(dag.dag_id, dag)
             if other is not dag:

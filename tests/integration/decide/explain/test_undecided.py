@@ -264,6 +264,19 @@ def test_a_task_that_another_chose_not_to_run(engine: Engine, replica: Replica) 
     assert [holder.task_id for holder in found.held_by] == ["branch"]
 
 
+def test_a_task_that_the_runs_date_leaves_out(engine: Engine, replica: Replica) -> None:
+    late = replace(seed.task("late", "first"), start_date=seed.START + seed.DAY)
+    start(engine, replica, seed.dag(seed.task("first"), late))
+
+    found = ask(engine, "late")
+
+    assert found.reason is Reason.OUTSIDE_DATES
+    assert found.sentence == (
+        "The logical date of the run lies outside the task's own dates "
+        f"(start_date {seed.START + seed.DAY:%F %T})."
+    )
+
+
 def test_a_task_that_skipped_itself_is_not_explained_by_its_rule(
     engine: Engine, replica: Replica
 ) -> None:

@@ -64,15 +64,80 @@ def test_a_task_waits_for_itself_in_the_run_before(engine: Engine, replica: Repl
     assert seed.task_states(engine, third) == {"work": "none"}
 
 
-def test_a_manual_run_before_counts_too(engine: Engine, replica: Replica) -> None:
-    first, second = start_days(engine, seed.store(engine, holding_back()), range(2))
+def make_manual(engine: Engine, run: int) -> None:
     with engine.begin() as conn:
-        conn.execute(text("UPDATE dag_run SET run_type = 'manual' WHERE id = :id"), {"id": first})
+        conn.execute(text("UPDATE dag_run SET run_type = 'manual' WHERE id = :id"), {"id": run})
+
+
+def around_a_manual_run(engine: Engine) -> tuple[int, int]:
+    """Start two runs of the schedule; between them is a manual one that waits for its start."""
+    first, manual, third = seed.create_runs(engine, seed.store(engine, holding_back()), range(3))
+    make_manual(engine, manual)
+    with engine.begin() as conn:
+        queued_runs.start(conn, [first, third], seed.START, seed.AGING)
+    return first, third
+
+
+def test_a_manual_run_is_nobodys_past(engine: Engine, replica: Replica) -> None:
+    """The run after it looks at the one before it, and is woken by that one."""
+    first, third = around_a_manual_run(engine)
+    while settle(replica):
+        pass
+    assert seed.task_states(engine, first) == {"work": "scheduled"}
+    assert seed.task_states(engine, third) == {"work": "none"}
+
+    seed.finish(engine)
     while settle(replica):
         pass
 
-    assert seed.task_states(engine, first) == {"work": "scheduled"}
-    assert seed.task_states(engine, second) == {"work": "none"}
+    assert seed.run_states(engine) == {"success": 1, "queued": 1, "running": 1}
+    assert seed.task_states(engine, third) == {"work": "scheduled"}
+
+
+def test_a_manual_run_that_fails_holds_nothing_up(engine: Engine, replica: Replica) -> None:
+    manual, second = start_days(engine, seed.store(engine, holding_back()), range(2))
+    make_manual(engine, manual)
+
+    settle(replica)
+
+    assert seed.task_states(engine, second) == {"work": "scheduled"}
+
+
+def test_a_manual_run_itself_waits_for_the_run_of_the_schedule(
+    engine: Engine, replica: Replica
+) -> None:
+    first, manual = start_days(engine, seed.store(engine, holding_back()), range(2))
+    make_manual(engine, manual)
+    while settle(replica):
+        pass
+    assert seed.task_states(engine, manual) == {"work": "none"}
+
+    seed.finish(engine)
+    while settle(replica):
+        pass
+
+    assert seed.task_states(engine, first) == {"work": "success"}
+    assert seed.task_states(engine, manual) == {"work": "scheduled"}
+
+
+def test_a_run_is_woken_when_the_one_before_is_deleted_beyond_a_manual_one(
+    engine: Engine, replica: Replica
+) -> None:
+    first, third = around_a_manual_run(engine)
+    while settle(replica):
+        pass
+    seed.finish(engine, Outcome.FAILED, FAILED)
+    while settle(replica):
+        pass
+    assert seed.task_states(engine, third) == {"work": "none"}
+
+    with engine.begin() as conn:
+        name = conn.execute(text("SELECT run_id FROM dag_run WHERE id = :id"), {"id": first})
+        delete_run(conn, "etl", str(name.scalar_one()), Author("user:ann"))
+    while settle(replica):
+        pass
+
+    assert seed.task_states(engine, third) == {"work": "scheduled"}
 
 
 def test_a_task_waits_while_the_run_before_has_not_started(

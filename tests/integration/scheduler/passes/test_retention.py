@@ -136,6 +136,22 @@ def keep_reasons_of(expired: Expired) -> set[str]:
     return {str(each) for each in expired.portion.kept}
 
 
+def test_the_past_of_a_run_lies_beyond_what_somebody_has_triggered(
+    engine: Engine, scheduler: Replica
+) -> None:
+    past, manual, unfinished, last = add_runs(engine, [60, 50, 45, 40])
+    run_sql(engine, "UPDATE dag_run SET run_type = 'manual' WHERE id = :id", id=manual)
+    run_sql(
+        engine,
+        "UPDATE dag_run SET state = 'running', ended_at = NULL WHERE id = :id",
+        id=unfinished,
+    )
+
+    remove(scheduler)
+
+    assert ids(engine) == [past, unfinished, last]
+
+
 def test_runs_of_a_backfill_stay_until_it_is_done(engine: Engine, scheduler: Replica) -> None:
     run, other, latest = add_runs(engine, [60, 50, 40])
     run_sql(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.domain.spark_work import Handle
 from headway.domain.states import Outcome
@@ -242,6 +243,7 @@ def test_only_a_retry_asks_what_was_left_and_it_does_so_in_client_mode_too(
     day = DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC))
     facts = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=day, try_number=number)
     order = TaskOrder(
+        cron_semantics=CronSemantics.INTERVAL,
         code=Code(tmp_path, {}),
         relative_path="d.py",
         facts=facts,

@@ -1,15 +1,18 @@
 """DAG and @dag take what Airflow's took, and say what has no effect."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headway import sdk
 from headway.airflow_layer import notes
-from headway.airflow_layer.differences import INTERVAL
+from headway.airflow_layer.differences import DELTA, INTERVAL
 from headway.airflow_layer.tolerance.dags import DAG, dag
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import DagError
+from headway.sdk.authoring.current import DagFile, collect
 from headway.sdk.harness.specification import to_spec
 
 
@@ -78,7 +81,7 @@ def test_the_description_and_the_schedule_may_come_without_names() -> None:
     [
         ("@daily", True),
         ("0 5 * * *", True),
-        (timedelta(hours=1), True),
+        (timedelta(hours=1), False),
         (None, False),
         ("@once", False),
         ("@continuous", False),
@@ -89,6 +92,21 @@ def test_a_schedule_by_time_asks_what_ds_means(schedule: object, asks: bool) -> 
     made(schedule=schedule)
 
     assert (INTERVAL in notes.notes()) is asks
+
+
+@pytest.mark.parametrize("chosen", ["interval", "trigger"])
+def test_who_chooses_is_not_asked(chosen: str) -> None:
+    made(schedule="@daily", cron_semantics=chosen)
+    with collect(DagFile("m", Path("/m.py"), Path("/"), [], None, CronSemantics(chosen))):
+        made(schedule="@daily")
+
+    assert notes.notes() == []
+
+
+def test_a_timedelta_is_told_of_by_itself() -> None:
+    made(schedule=timedelta(hours=1))
+
+    assert notes.notes() == [DELTA]
 
 
 def test_default_args_lose_what_no_task_takes() -> None:

@@ -1,6 +1,7 @@
 """What the scheduler must know of a DAG before a run of it starts."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -82,3 +83,20 @@ def test_what_lies_below_is_known_in_the_order_of_the_dag() -> None:
 
     assert dag.downstream == {"first": ["second", "third"], "second": ["third"], "third": []}
     assert list(dag.tasks) == ["first", "second", "third"]
+
+
+def test_a_task_with_dates_is_decided_about_when_its_run_starts() -> None:
+    dated = replace(FIRST, start_date=datetime(2026, 1, 5, tzinfo=UTC))
+
+    assert graph(dated, SECOND).settle_at_start()
+    assert graph(FIRST, replace(SECOND, end_date=dated.start_date)).settle_at_start()
+
+
+@pytest.mark.parametrize(
+    ("day", "left_out"), [(4, {"first"}), (5, set()), (6, set()), (7, {"first", "second"})]
+)
+def test_the_dates_of_a_task_belong_to_it(day: int, left_out: set[str]) -> None:
+    start, end = datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 1, 6, tzinfo=UTC)
+    its = graph(replace(FIRST, start_date=start, end_date=end), replace(SECOND, end_date=end))
+
+    assert its.left_out(datetime(2026, 1, day, tzinfo=UTC)) == left_out

@@ -85,7 +85,7 @@ def test_a_file_that_comes_after_it_was_looked_for_counts_as_written(tmp_path: P
         files.contents()
 
 
-def parsed(root: Path, source: str, name: str = "d.py") -> Frame:
+def parsed(root: Path, source: str, name: str = "d.py", semantics: str | None = None) -> Frame:
     """What a child answers on a file of this source.
 
     It runs in a process of its own: what it does to a process cannot be undone.
@@ -96,7 +96,8 @@ def parsed(root: Path, source: str, name: str = "d.py") -> Frame:
         child = os.fork()
         if child == 0:
             try:
-                parse({"root": str(root), "path": name}, theirs)
+                argument = {"root": str(root), "path": name, "cron_semantics": semantics}
+                parse(argument, theirs)
             finally:
                 os._exit(0)
         theirs.close()
@@ -279,3 +280,16 @@ def test_an_error_is_the_answer(tmp_path: Path, source: str, message: str) -> No
 
 def test_a_file_that_is_empty_by_now_is_just_being_saved(tmp_path: Path) -> None:
     assert parsed(tmp_path, "").keys() == {"changed"}
+
+
+@pytest.mark.parametrize(
+    ("semantics", "name"), [(None, "data"), ("interval", "data"), ("trigger", "cron")]
+)
+def test_what_a_cron_string_means_is_stored(
+    tmp_path: Path, semantics: str | None, name: str
+) -> None:
+    source = "from headway.sdk import DAG\nDAG('d', schedule='@daily')\n"
+
+    [stored] = parsed(tmp_path, source, semantics=semantics)["dags"]
+
+    assert codec.decode(stored).timetable.name == name

@@ -25,6 +25,35 @@ def test_without_bundles_there_is_the_one_folder() -> None:
     assert {name: source.path for name, source in sources.items()} == {"dags": Path("dags")}
 
 
+def test_cron_semantics_are_those_of_the_bundle_else_those_of_the_parser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bundles = {
+        "a": {"path": "/a", "cron_semantics": "interval"},
+        "b": {"path": "/b"},
+        "c": {"git": "https://example.org/c.git"},
+    }
+    silent = given(monkeypatch, bundles)
+    assert {name: its.cron_semantics for name, its in silent.sources.items()} == {
+        "a": "interval",
+        "b": None,
+        "c": None,
+    }
+
+    monkeypatch.setenv("HEADWAY_PARSER_CRON_SEMANTICS", "trigger")
+    monkeypatch.setenv("HEADWAY_PARSER_DAGS", "/d")
+    chosen = given(monkeypatch, bundles)
+
+    assert {name: its.cron_semantics for name, its in chosen.sources.items()} == {
+        "dags": "trigger",
+        "a": "interval",
+        "b": "trigger",
+        "c": "trigger",
+    }
+    assert chosen.semantics_at(Path("/a/x/dag.py")) == "interval"
+    assert chosen.semantics_at(Path("/elsewhere/dag.py")) == "trigger"
+
+
 def test_bundles_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "headway.toml").write_text(
         '[parser.bundles.etl]\ngit = "git@example.org:team/etl.git"\nref = "main"\n'

@@ -18,6 +18,7 @@ from headway.sdk.authoring.callbacks import OF_TASK, ON_EXECUTE
 from headway.sdk.authoring.task_options import STORED
 from headway.sdk.harness.specification import to_spec
 
+FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 OPTIONS: dict[str, tuple[Any, Any]] = {
     "retries": (3, 3),
     "retry_delay": (timedelta(minutes=1), timedelta(minutes=1)),
@@ -37,6 +38,8 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "queue": ("other", "other"),
     "trigger_rule": ("all_done", TriggerRule.ALL_DONE),
     "depends_on_past": (True, True),
+    "start_date": (FIRST, FIRST),
+    "end_date": (FIRST, FIRST),
     "task_display_name": ("Land the files", "Land the files"),
     "doc_md": ("# Why", "# Why"),
     "owner": ("ann", "ann"),
@@ -202,8 +205,26 @@ def test_dates_of_default_args_are_the_dags_where_they_are_closer() -> None:
         DAG("flights", default_args={"start_date": "2024-01-01"})
 
 
+def test_a_task_may_have_dates_of_its_own() -> None:
+    early, late = datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)
+    with DAG("flights", start_date=early, end_date=late):
+        task = EmptyOperator(task_id="x", start_date=datetime(2024, 1, 5))  # noqa: DTZ001
+        plain = EmptyOperator(task_id="y")
+
+    assert task.spec.start_date == task.start_date == datetime(2024, 1, 5, tzinfo=UTC)
+    assert (task.spec.end_date, task.end_date) == (None, late)
+    assert (plain.spec.start_date, plain.start_date) == (None, early)
+    task.end_date = early
+    assert task.spec.end_date == early
+
+
+def test_dates_of_a_task_must_be_in_order() -> None:
+    early, late = datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)
+    with pytest.raises(DagError, match=r"Task 'x'.*end_date .* is before start_date"):
+        EmptyOperator(task_id="x", start_date=late, end_date=early)
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
-    "start_date": (None, "give it to the DAG"),
     "run_as_user": ("ann", "queue whose workers run as"),
     "wait_for_downstream": (True, "depends_on_past=True"),
 }

@@ -232,7 +232,7 @@ def test_defaults_of_groups_go_before_those_of_what_they_are_in() -> None:
     ("default_args", "said"),
     [
         ({"retires": 1}, "DAG 'flights', task group 'g': default_args does not know .* retries"),
-        ({"start_date": None}, "a task has no start_date of its own"),
+        ({"wait_for_downstream": True}, "there is no wait_for_downstream"),
         ({"bash_command": "x"}, "does not know the argument 'bash_command'"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
@@ -66,7 +67,12 @@ def said(child: Callable[[Frame, socket.socket], None], order: Frame) -> Frame:
 def test_a_task_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
     order = TaskOrder(
-        code=code, relative_path="etl.py", facts=FACTS, attempt_key="1-1", max_xcom_bytes=1000
+        cron_semantics=CronSemantics.INTERVAL,
+        code=code,
+        relative_path="etl.py",
+        facts=FACTS,
+        attempt_key="1-1",
+        max_xcom_bytes=1000,
     )
 
     result = said(attempt.run, order.to_frame())
@@ -75,9 +81,45 @@ def test_a_task_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "greets on 2013-01-01" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("chosen", CronSemantics)
+def test_the_dag_has_the_timetable_of_its_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: CronSemantics
+) -> None:
+    text = DAG_FILE.replace('context["ds"]', 'context["dag"].cron_semantics')
+    text = text.replace('"tells", ', '"tells", context["dag"].cron_semantics, ')
+    code = Code(tmp_path, store(tmp_path, {"etl.py": text.encode()}))
+    order = TaskOrder(
+        code=code,
+        relative_path="etl.py",
+        facts=FACTS,
+        attempt_key="1-1",
+        max_xcom_bytes=1000,
+        cron_semantics=chosen,
+    )
+    call = CallbackOrder(
+        key="5-1",
+        code=code,
+        relative_path="etl.py",
+        facts=FACTS,
+        event=CallbackEvent.FAILURE,
+        reason="failed",
+        cause=None,
+        of_run=False,
+        cron_semantics=chosen,
+    )
+
+    said(attempt.run, order.to_frame())
+    said(callback.run, call.to_frame())
+
+    told = capsys.readouterr().out
+    assert f"greets on {chosen}" in told
+    assert f"tells {chosen}" in told
+
+
 def test_a_callback_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
     order = CallbackOrder(
+        cron_semantics=CronSemantics.INTERVAL,
         key="5-1",
         code=code,
         relative_path="etl.py",

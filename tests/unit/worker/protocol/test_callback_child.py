@@ -14,6 +14,8 @@ import pytest
 from headway.db.execution.callback_claims import CallbackKey, ClaimedCallback
 from headway.db.execution.called_instances import EndedInstance
 from headway.domain.dag.callbacks import CallbackEvent
+from headway.domain.dag.cron_semantics import CronSemantics
+from headway.domain.dag.spec import DagSpec, TimetableSpec
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType, TaskState
 from headway.runtime.processes.frames import (
@@ -29,6 +31,13 @@ from headway_worker.child import callback
 from headway_worker.protocol.callback_order import CallbackOrder
 from headway_worker.protocol.supply import Code
 
+DAG = DagSpec(
+    dag_id="etl",
+    relative_path="etl.py",
+    timetable=TimetableSpec(name="cron"),
+    timezone="UTC",
+    tasks=(),
+)
 DAG_FILE = """
 from headway.sdk import DAG, BaseHook, BashOperator, Variable, get_current_context
 from headway_worker.protocol.supply import Code
@@ -103,7 +112,7 @@ def claimed(event: str, task_id: str | None = "t", **given: Any) -> ClaimedCallb
 def called(folder: Path, its: ClaimedCallback, text: str = DAG_FILE) -> Frame:
     """Run the child in a thread, answering what it asks; return its last words."""
     code = Code(folder, store(folder, {"etl.py": text.encode()}))
-    order = order_of(its, code, "etl.py")
+    order = order_of(its, code, DAG)
     mine, childs = socket.socketpair()
     with mine, childs, ThreadPoolExecutor(1) as thread:
         running = thread.submit(callback.run, order.to_frame(), childs)
@@ -232,8 +241,9 @@ def test_code_that_has_nothing_to_call_says_so(
 
 @pytest.mark.parametrize("its", [claimed("retry", cause="x"), claimed("success", task_id=None)])
 def test_an_order_travels_in_a_frame(its: ClaimedCallback) -> None:
-    order = order_of(its, Code(Path("/code"), {}), "etl.py")
+    order = order_of(its, Code(Path("/code"), {}), DAG)
 
+    assert order.cron_semantics is CronSemantics.TRIGGER, "as the timetable of the version is"
     assert CallbackOrder.from_frame(*FrameReader().feed(encode_frame(order.to_frame()))) == order
     assert order.environment == {"HEADWAY_CALLBACK": "5"}
     assert order.facts.try_number == (its.attempt or 0)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.dag.run_request import RequestAnswer, RunAnswer, RunWanted
 from headway.domain.interval import DataInterval
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
@@ -24,6 +25,7 @@ from headway_worker.protocol.supply import Code
 T = TypeVar("T")
 
 ORDER = TaskOrder(
+    cron_semantics=CronSemantics.INTERVAL,
     code=Code(Path("/code"), {}),
     relative_path="etl.py",
     facts=RunFacts(

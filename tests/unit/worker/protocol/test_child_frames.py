@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.domain.states import Outcome
 from headway.runtime.processes.frames import receive_frame, send_frame
@@ -27,6 +28,7 @@ def order(folder: Path) -> TaskOrder:
         data_interval=DataInterval.exact(datetime(2013, 1, 1, tzinfo=UTC)),
     )
     return TaskOrder(
+        cron_semantics=CronSemantics.INTERVAL,
         code=Code(folder, {}),
         relative_path="e.py",
         facts=facts,

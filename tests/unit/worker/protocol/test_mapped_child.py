@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
 from headway.sdk.running.facts import RunFacts
@@ -61,6 +62,7 @@ def run(folder: Path, task_id: str, map_index: int = -1) -> tuple[list[Frame], A
         map_index=map_index,
     )
     order = TaskOrder(
+        cron_semantics=CronSemantics.INTERVAL,
         code=Code(folder, store(folder, {"etl.py": DAG_FILE.encode()})),
         relative_path="etl.py",
         facts=facts,

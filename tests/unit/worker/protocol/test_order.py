@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.processes.frames import FrameReader, encode_frame
@@ -61,6 +62,7 @@ def test_dates_keep_their_zone(zone: timezone) -> None:
     start = datetime(2013, 1, 1, tzinfo=zone)
     facts = RunFacts(dag_id="d", run_id="r", task_id="t", data_interval=DataInterval.exact(start))
     order = TaskOrder(
+        cron_semantics=CronSemantics.INTERVAL,
         code=Code(Path("/c"), {"d.py": "0a"}),
         relative_path="d.py",
         facts=facts,

@@ -67,14 +67,17 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
 
     with transaction() as conn:
         found = dag_detail(conn, dag_id)
-    dag = found.dag
+    dag, start = found.dag, found.dag.next_interval_start
+    next_ds = None if start is None else f"{start:%F}"
     if output is Format.JSON:
-        row = {**as_row(dag), "tasks": [as_row(task) for task in found.tasks]}
+        row = {**as_row(dag), "next_ds": next_ds, "tasks": [as_row(task) for task in found.tasks]}
         rendering.show([row], (), output)
         return
     say(f"{dag_id}  version {dag.version}  {dag.relative_path}")
     overlap = f", overlap {found.overlap}" if found.overlap else ""
     say(f"schedule: {found.schedule} ({found.timezone}), catchup {found.catchup}{overlap}")
+    if dag.next_run_after is not None:
+        say(f"next run: {dag.next_run_after:%F %T}, ds {next_ds}")
     if dag.schedule_error:
         say(f"the schedule fails: {dag.schedule_error}")
     if dag.description:

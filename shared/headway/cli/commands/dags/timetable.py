@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Timetables: show when they run.", no_args_is_help=True)
 
 COLUMNS: Final = (
-    "run_after", "run_local", "interval_start", "interval_end", "interval_local", "notes",
+    "run_after", "run_local", "ds", "interval_start", "interval_end", "interval_local", "notes",
 )  # fmt: skip
 FEW: Final = 20
 MOST: Final = 10_000
@@ -106,6 +106,7 @@ def _plain(runs: Iterable["Coming"]) -> Iterable[dict[str, object]]:
         interval = run.info.data_interval
         yield {
             "run_after": run.info.run_after,
+            "ds": f"{interval.start:%F}",
             "data_interval_start": interval.start,
             "data_interval_end": interval.end,
             "notes": list(run.notes),
@@ -121,6 +122,7 @@ def _told(runs: Iterable["Coming"], zone: str) -> Iterable[dict[str, object]]:
         yield {
             "run_after": run.info.run_after,
             "run_local": f"{run.info.run_after.astimezone(local):%a %F %T %Z}",
+            "ds": f"{interval.start:%F}",
             "interval_start": interval.start,
             "interval_end": interval.end,
             "interval_local": _clocks(interval, local),
