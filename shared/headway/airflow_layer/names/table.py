@@ -5,9 +5,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from headway.airflow_layer.names import authoring, operators, provider_bases, support
+from headway.airflow_layer.names import authoring, moved, operators, provider_bases, support
 
-_IF_NOT_INSTALLED: Final = frozenset({"airflow.providers.common.compat.sdk"})
+_IF_NOT_INSTALLED: Final = moved.OF_PROVIDERS | {"airflow.providers.common.compat.sdk"}
 """Modules of provider packages that work as they are."""
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -16,6 +16,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     **authoring.MODULES,
     **operators.MODULES,
     **support.MODULES,
+    **moved.MODULES,
 }
 """For each module of Airflow its names, and of each the counterpart as `module:attribute`."""
 

@@ -1,5 +1,6 @@
 """Errors of user code as text, without Headway's own frames."""
 
+import importlib
 import re
 from hashlib import blake2b
 from pathlib import Path, PurePath
@@ -35,7 +36,7 @@ LONGEST_TRACEBACK: Final = 20_000
 OWN_CODE: Final = str(Path(headway.__file__).parent)
 
 
-IMPORT_MACHINERY: Final = "<frozen importlib"
+IMPORT_MACHINERY: Final = ("<frozen importlib", importlib.__file__)
 
 
 def message_of(error: BaseException) -> str:
@@ -56,7 +57,7 @@ def traceback_of(error: BaseException, *callers: str) -> str | None:
     `callers` are files outside of this package whose frames are none of the user's either.
     """
     whole = TracebackException.from_exception(error, compact=True)
-    found = _trim(whole, (OWN_CODE, IMPORT_MACHINERY, *callers))
+    found = _trim(whole, (OWN_CODE, *IMPORT_MACHINERY, *callers))
     return _shortened("".join(whole.format()), LONGEST_TRACEBACK) if found else None
 
 

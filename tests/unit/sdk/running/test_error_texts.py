@@ -30,6 +30,14 @@ def test_an_import_of_airflow_says_where_and_what_to_write() -> None:
     assert gist(traceback).endswith('(File "dag.py", line 2)')
 
 
+def test_an_import_of_what_moved_to_a_provider_package_says_where() -> None:
+    with without_airflow():
+        finder.install()
+        error = raised("x = 1\nfrom airflow.hooks.mysql_hook import MySqlHook\n")
+
+    assert gist(str(traceback_of(error))).endswith('(File "dag.py", line 2)')
+
+
 def test_another_module_is_left_alone() -> None:
     assert message_of(raised("import airflows")) == (
         "ModuleNotFoundError: No module named 'airflows'"
