@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from headway.airflow_layer.counterparts import times
 from headway.airflow_layer.differences import INTERVAL
 from headway.airflow_layer.notes import note
 from headway.airflow_layer.tolerance.arguments import by_name, of_dag, of_defaults
 from headway.airflow_layer.tolerance.old_arguments import OF_TASKS
+from headway.domain.errors import DagError
 from headway.sdk.authoring import definition
 from headway.sdk.authoring.options import DAG_OPTIONS, DATES, SCHEDULES
 from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS
@@ -25,6 +26,13 @@ class AirflowDag(definition.DAG):
     def __init__(self, dag_id: str, *args: Any, **options: Any) -> None:
         given = by_name(f"DAG {dag_id!r}", _POSITIONAL, (dag_id, *args), options)
         super().__init__(**_tidy(given))
+
+    def cli(self) -> NoReturn:
+        """Refuse to be a command of its own."""
+        raise DagError(
+            f"DAG {self.dag_id!r}: there is no dag.cli(); write dag.test(), or use "
+            "`headway dags test FILE DAG`."
+        )
 
     def check_default_args(self, accepted: Collection[str]) -> None:
         """Say which default_args no task takes; Airflow takes no notice of them."""
