@@ -20,6 +20,7 @@ class Gap(StrEnum):
     RETRY_POLICIES = "retry_policies"
     PRIORITY = "priority"
     TASK_STATE = "task_state"
+    CONTAINERS = "containers"
     PROVIDER = "provider"
     OTHER = "other"
 
@@ -79,6 +80,10 @@ SENTENCES: Final[Mapping[Gap, str]] = {
         "{name}: Headway has no store for state between attempts. Write it to a file or a table "
         "of your own."
     ),
+    Gap.CONTAINERS: (
+        "{name}: Headway starts no container for a task. Give the task a queue=, and run workers "
+        "with that image for it; or start the container inside a @task.bash."
+    ),
     Gap.PROVIDER: (
         "{name}: this provider package is not installed here. Install it where DAG files are "
         "parsed and tasks are run: headway providers install {package}."
@@ -124,6 +129,7 @@ _NAMES: Final[Mapping[Gap, str]] = {
     Gap.RETRY_POLICIES: "ExceptionRetryPolicy RetryAction RetryDecision RetryPolicy RetryRule",
     Gap.PRIORITY: "PriorityWeightStrategy",
     Gap.TASK_STATE: "NEVER_EXPIRE",
+    Gap.CONTAINERS: "docker docker_task kubernetes kubernetes_task kubernetes_cmd",
 }
 
 _MODULES: Final[Mapping[str, Gap]] = {
@@ -155,6 +161,7 @@ _MODULES: Final[Mapping[str, Gap]] = {
     "airflow.sdk.execution_time.context": Gap.TASK_STATE,
     "airflow.jobs": Gap.DATABASE,
     "airflow.api": Gap.DATABASE,
+    "airflow.models.xcom": Gap.XCOM_BACKENDS,
     "airflow.models": Gap.DATABASE,
 }
 

@@ -30,6 +30,17 @@ def missing(statement: str) -> AirflowGapError:
         ("from airflow.settings import Session", Gap.DATABASE, "no access to the database"),
         ("from airflow.models import DagBag", Gap.DATABASE, "ask the API"),
         ("from airflow.models.dagbag import DagBag", Gap.DATABASE, "ask the API"),
+        ("from airflow.models.xcom import BaseXCom", Gap.XCOM_BACKENDS, "ti.xcom_pull"),
+        (
+            "from airflow.decorators import task\ntask.docker",
+            Gap.CONTAINERS,
+            "Give the task a queue",
+        ),
+        (
+            "from airflow.task.priority_strategy import PriorityWeightStrategy",
+            Gap.PRIORITY,
+            "no weight rules of one's own",
+        ),
         ("from airflow.models import XCom", Gap.XCOM_BACKENDS, "ti.xcom_pull"),
         ("from airflow.plugins_manager import AirflowPlugin", Gap.PLUGINS, "no plugins"),
         ("from airflow.timetables.base import Timetable", Gap.PLUGINS, "docs/timetables.md"),

@@ -23,10 +23,11 @@ FINE = "from airflow.sdk import DAG\nwith DAG('{name}'):\n    pass\n"
 FILES = {
     "fine.py": FINE.format(name="fine"),
     "own.py": "from headway.sdk import DAG\nwith DAG('own', schedule='@daily'):\n    pass\n",
-    "daily.py": "from airflow import DAG\nwith DAG('daily', schedule='@daily'):\n    pass\n",
+    "daily.py": "from airflow import DAG\nwith DAG('daily', schedule='@daily', catchup=False):\n"
+    "    pass\n",
     "old.py": "from airflow import DAG\nwith DAG('old', orientation='TB'):\n    pass\n",
     "lists.py": f"from airflow.decorators import task\n{FINE.format(name='lists')}"
-    "lambda t: t.expand(x=[1])\n",
+    "lambda t, ti: (t.expand(x=[1]), ti.xcom_pull('t'))\n",
     "asset.py": "from airflow.sdk import DAG\n\nfrom airflow.sdk import Asset\n",
     "wrong.py": "from airflow.sdk import DAG\n\nDAG('wrong', nonsense=1)\n",
     "syntax.py": "from airflow.sdk import DAG\nx = (\n",

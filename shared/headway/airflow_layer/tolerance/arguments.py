@@ -1,6 +1,6 @@
 """Take out of given arguments what Airflow's took, and say so."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from headway.airflow_layer.notes import note
@@ -11,6 +11,19 @@ from headway.airflow_layer.tolerance.old_arguments import (
     TRIGGER_RULES,
     OldArgument,
 )
+from headway.domain.errors import DagError
+
+
+def by_name(
+    kind: str, names: Sequence[str], args: Sequence[Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return all arguments by their names; those without one are the first ones of that kind."""
+    if len(args) > len(names):
+        raise DagError(
+            f"{kind} has {len(args)} arguments without a name, and takes {', '.join(names)} so; "
+            "write the names of all others."
+        )
+    return {**dict(zip(names, args, strict=False)), **given}
 
 
 def of_task(given: Mapping[str, Any], accepted: Collection[str]) -> dict[str, Any]:

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from headway.airflow_layer.counterparts import times
 from headway.airflow_layer.differences import DELTA, INTERVAL
 from headway.airflow_layer.notes import note
-from headway.airflow_layer.tolerance.arguments import of_dag, of_defaults
+from headway.airflow_layer.tolerance.arguments import by_name, of_dag, of_defaults
 from headway.airflow_layer.tolerance.old_arguments import OF_TASKS
+from headway.domain.errors import DagError
 from headway.sdk.authoring import current, definition
 from headway.sdk.authoring.options import DAG_OPTIONS, DATES, SCHEDULES
 from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS
 from headway.sdk.values import checks
 from headway.timetables.schedule import is_cron
 
-_POSITIONAL: Final = ("description", "schedule")
+_POSITIONAL: Final = ("dag_id", "description", "schedule")
 _REFUSED: Final = {name for name, old in OF_TASKS.items() if old.advice is None} | REFUSED.keys()
 
 
@@ -23,8 +24,15 @@ class AirflowDag(definition.DAG):
     """A workflow, as Airflow's DAG files write one."""
 
     def __init__(self, dag_id: str, *args: Any, **options: Any) -> None:
-        given = {**dict(zip(_POSITIONAL, args, strict=False)), **options}
-        super().__init__(dag_id, **_tidy(given))
+        given = by_name(f"DAG {dag_id!r}", _POSITIONAL, (dag_id, *args), options)
+        super().__init__(**_tidy(given))
+
+    def cli(self) -> NoReturn:
+        """Refuse to be a command of its own."""
+        raise DagError(
+            f"DAG {self.dag_id!r}: there is no dag.cli(); write dag.test(), or use "
+            "`headway dags test FILE DAG`."
+        )
 
     def check_default_args(self, accepted: Collection[str]) -> None:
         """Say which default_args no task takes; Airflow takes no notice of them."""
@@ -43,10 +51,11 @@ def dag(dag_id: Any = None, *args: Any, **options: Any) -> Any:
     """Turn a function into a maker of DAGs."""
     if callable(dag_id):
         return dag()(dag_id)
-    given = {**dict(zip(_POSITIONAL, args, strict=False)), **options}
+    given = by_name("@dag", _POSITIONAL, (dag_id, *args), options)
+    name = given.pop("dag_id")
 
     def decorate(function: Callable[..., object]) -> Callable[..., definition.DAG]:
-        return definition.maker(AirflowDag, function, dag_id, given)
+        return definition.maker(AirflowDag, function, name, given)
 
     return decorate
 

@@ -5,15 +5,18 @@ the layer has.
 """
 
 from abc import ABCMeta
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from inspect import Parameter
 from typing import Any, Final, NoReturn
 
 from headway import sdk
 from headway.airflow_layer.gaps import error_of
-from headway.airflow_layer.tolerance.arguments import of_task
+from headway.airflow_layer.notes import note
+from headway.airflow_layer.tolerance.arguments import by_name, of_task
+from headway.sdk.authoring.current import current_dag
 from headway.sdk.authoring.operator import BaseOperator as Plain
-from headway.sdk.authoring.operator import OperatorType, accepted_names
+from headway.sdk.authoring.operator import OperatorType, accepted_names, place
+from headway.sdk.authoring.task_options import REFUSED
 from headway.sdk.values.signatures import signature
 
 _MADE: Final[dict[type, type]] = {}
@@ -24,7 +27,9 @@ class TolerantOperatorType(OperatorType, ABCMeta):
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
         """Make a task; the first arguments may be without names."""
-        given = {**dict(zip(_positional(cls), args, strict=False)), **given}
+        if args:
+            kind = f"{place(current_dag(), given.get('task_id', args[0]))}: {cls.__name__}"
+            given = by_name(kind, _positional(cls), args, given)
         _refuse_deferral(cls, given)
         return super().__call__(**_tidy(cls, given))
 
@@ -61,9 +66,7 @@ def tolerant(operator: type) -> type:
 def _refuse_deferral(operator: type, given: Mapping[str, Any]) -> None:
     """Refuse what a provider's operator would take, and defer itself by."""
     if given.get("deferrable"):
-        raise error_of(
-            f"{operator.__module__}.{operator.__name__}(deferrable=True)", of="deferrable"
-        )
+        raise error_of(f"{operator.__name__}(deferrable=True)", of="deferrable")
 
 
 def _positional(operator: type) -> list[str]:
@@ -78,9 +81,22 @@ def _tidy(operator: type, given: Mapping[str, Any]) -> dict[str, Any]:
     own = dict(given)
     defaults = own.pop("default_args", None) if "default_args" not in accepted else None
     if isinstance(defaults, Mapping):
-        taken = of_task(defaults, accepted)
-        own = {**{name: value for name, value in taken.items() if name in accepted}, **own}
+        own = {**_taken(operator, of_task(defaults, accepted), accepted), **own}
     return of_task(own, accepted)
+
+
+def _taken(
+    operator: type, defaults: Mapping[str, Any], accepted: Collection[str]
+) -> dict[str, Any]:
+    """Return what an operator takes of its own default_args, and what it refuses; note the rest."""
+    taken = {name: value for name, value in defaults.items() if name in {*accepted, *REFUSED}}
+    for name in defaults.keys() - taken.keys():
+        note(
+            f"default_args:{operator.__name__}:{name}",
+            f"{operator.__name__} does not take {name}, which is in the default_args of a task: "
+            "leave it out.",
+        )
+    return taken
 
 
 def __getattr__(name: str) -> type:

@@ -12,6 +12,7 @@ from typing import Any
 from headway.cli.local.given import given_secrets, object_in
 from headway.cli.local.secrets import LocalSecrets
 from headway.cli.local.trial_code import code_on_disk, opened_dag
+from headway.cli.local.trial_log import shown_log
 from headway.cli.local.trial_run import TestRun
 from headway.cli.local.trial_spark import InProcessSpark
 from headway.cli.local.trial_task import Trial, interval_of, run_facts, say
@@ -36,7 +37,7 @@ def run_dag(
 
     Return 0 when the run succeeds, 1 when it fails.
     """
-    with opened_dag(file, dag_id) as (dag, code, path), ExitStack() as ending:
+    with opened_dag(file, dag_id) as (dag, code, path), shown_log(), ExitStack() as ending:
         spec, spark = to_spec(dag, path), InProcessSpark(ending)
         trial = Trial(
             dag=dag,
@@ -58,7 +59,7 @@ def test_dag(dag: DAG, options: TrialOptions) -> Any:
     spec, now, code = to_spec(dag, ""), SystemClock().now(), cache(code_on_disk)
     interval = interval_of(spec, given.date, now)
     secrets = LocalSecrets(provided_here())
-    with ExitStack() as ending:
+    with shown_log(), ExitStack() as ending:
         spark = InProcessSpark(ending)
         trial = Trial(
             dag=dag,

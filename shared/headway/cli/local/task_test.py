@@ -11,6 +11,7 @@ from typing import Any
 from headway.cli.local.given import LoneRuntime, XComKey, given_xcoms
 from headway.cli.local.secrets import LocalSecrets
 from headway.cli.local.trial_code import opened_dag
+from headway.cli.local.trial_log import shown_log
 from headway.cli.local.trial_spark import InProcessSpark
 from headway.cli.local.trial_task import Trial, interval_of, run_facts, say
 from headway.domain.arguments import JsonValue
@@ -37,7 +38,7 @@ class TaskWanted:
 def run_task(file: Path, wanted: TaskWanted, now: datetime) -> int:
     """Run one task, print what it left, and return 0; 1 when it fails."""
     task_id, map_index = wanted.task_id, wanted.map_index
-    with opened_dag(file, wanted.dag_id) as (dag, code, path), ExitStack() as ending:
+    with opened_dag(file, wanted.dag_id) as (dag, code, path), shown_log(), ExitStack() as ending:
         spec, spark = to_spec(dag, path), InProcessSpark(ending)
         xcoms, mapped = given_xcoms(dag, wanted.xcoms)
         trial = Trial(

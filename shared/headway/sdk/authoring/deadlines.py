@@ -65,6 +65,14 @@ class DeadlineReference:
         )
 
 
+_REFUSED: Final = {
+    "callback": (
+        "it calls nothing, so it takes no callback; pass notify=Notifier(…) to the DAG, which "
+        "tells of missed deadlines."
+    ),
+}
+
+
 class DeadlineAlert:
     """A deadline: an interval after a reference.  Runs of backfills have it if they are to."""
 
@@ -76,8 +84,10 @@ class DeadlineAlert:
         interval: timedelta | float = 0.0,
         *,
         backfills: bool = False,
+        **others: object,
     ) -> None:
         where = "DeadlineAlert"
+        checks.known(others, ("backfills", "interval", "reference"), where, _REFUSED)
         if isinstance(reference, _Refused):
             raise DagError(f"{where}: {reference.advice}")
         if not isinstance(reference, Moment | FixedDate) or reference is Moment.FIXED:

@@ -80,6 +80,8 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     template_fields_renderers: ClassVar[Mapping[str, str]] = {}
     """In which language a template field is; no page of Headway makes use of it."""
     operator_name: ClassVar[str | None] = None
+    not_taken: ClassVar[frozenset[str]] = frozenset()
+    """Arguments of its bases that an operator gives them itself."""
     needs_spark: ClassVar[bool] = False
     is_mapped: ClassVar[bool] = False
 
@@ -242,7 +244,8 @@ def accepted_names(operator: type) -> frozenset[str]:
         names |= own
         if not any_other:
             break
-    return frozenset(names)
+    not_taken: frozenset[str] = getattr(operator, "not_taken", frozenset())
+    return frozenset(names - not_taken)
 
 
 @cache

@@ -112,6 +112,10 @@ REFUSED: Final[Mapping[str, str]] = {
     "map_index_template": (
         "there is no map_index_template; instances are named by their map_index alone."
     ),
+    "retry_policy": (
+        "there is no retry_policy; pass retry_on= or fail_fast_on= with the exceptions that "
+        "decide it."
+    ),
     "run_as_user": (
         "there is no run_as_user; give the task a queue whose workers run as that user."
     ),

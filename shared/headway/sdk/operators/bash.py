@@ -92,6 +92,7 @@ class BashOperator(BaseOperator):
 class DecoratedBashOperator(BashOperator):
     """Call a function, then run the command that it returns."""
 
+    not_taken = frozenset({"bash_command"})
     template_fields = ("op_args", "op_kwargs", "env", "cwd")
     template_ext = ()
     operator_name = "bash"

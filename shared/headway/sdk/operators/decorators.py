@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import (
     TYPE_CHECKING,
     Any,
+    Final,
     Generic,
     ParamSpec,
     TypeAlias,
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_OF_CALLS: Final = frozenset({"python_callable", "op_args", "op_kwargs"})
 
 OperatorClass: TypeAlias = (
     type[PythonOperator] | type[DecoratedBashOperator] | type[DecoratedSparkSQLOperator]
@@ -156,6 +159,11 @@ class TaskFactory(Generic[P, R]):
         return XComArg(task)
 
     def _options(self) -> dict[str, Any]:
+        if mistaken := sorted(self.options.keys() & _OF_CALLS):
+            raise DagError(
+                f"{self._where(current_dag())}: a decorator does not take {mistaken[0]}; the call "
+                f"of the function gives its arguments, as in {self.function.__name__}(rows=…)."
+            )
         options = {**self._defaults(), **self.options}
         options.pop("task_id", None)
         return options

@@ -88,6 +88,7 @@ class SparkSQLOperator(BaseOperator):
 class DecoratedSparkSQLOperator(SparkSQLOperator):
     """Call a function, then run the statements that it returns."""
 
+    not_taken = frozenset({"sql"})
     template_fields = ("op_args", "op_kwargs", "parameters")
     template_ext = ()
     operator_name = "spark_sql"

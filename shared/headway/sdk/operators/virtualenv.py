@@ -93,6 +93,7 @@ class OtherPythonOperator(PythonOperator):
 
     def execute(self, context: Context) -> Any:
         """Call the function there."""
+        context["templates_dict"] = self.templates_dict
         with self.interpreter(context) as python:
             return self._call(python, self._asked(context))
 

@@ -9,8 +9,12 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from itertools import accumulate
 from types import ModuleType
+from typing import Final
 
+from headway.sdk.running.context import running_context
 from headway.sdk.running.tracebacks import PREFIX, shown_names
+
+PROGRAM: Final = "__main__"
 
 
 def own_name(cls: type) -> str | None:
@@ -51,8 +55,18 @@ def _own_module(name: str) -> ModuleType:
 def _is_own(module: ModuleType) -> bool:
     if module.__name__.startswith(PREFIX):  # a DAG file itself, which only Headway imports so
         return True
+    if module.__name__ == PROGRAM:
+        return _is_dag_file_run()
     spec = module.__spec__
     return spec is not None and _is_of_bundle(spec)
+
+
+def _is_dag_file_run() -> bool:
+    """Whether the DAG of the running task is of the program that Python runs: `dag.test()`."""
+    context = running_context()
+    dag = None if context is None else context.get("dag")
+    file = None if dag is None else dag.file
+    return file is not None and file.module_name == PROGRAM
 
 
 def _is_of_bundle(spec: ModuleSpec) -> bool:

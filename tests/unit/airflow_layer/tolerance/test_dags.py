@@ -76,6 +76,14 @@ def test_the_description_and_the_schedule_may_come_without_names() -> None:
     assert found.spec.timetable.arguments["cron"] == "0 * * * *"
 
 
+def test_arguments_without_a_name_are_never_lost() -> None:
+    def etl() -> None: ...
+
+    for make in (made, lambda *args: dag("d", *args)(etl)()):
+        with pytest.raises(DagError, match="takes dag_id, description, schedule so; write"):
+            make("what it does", "@hourly", datetime(2024, 1, 5, tzinfo=UTC))
+
+
 @pytest.mark.parametrize(
     ("schedule", "asks"),
     [

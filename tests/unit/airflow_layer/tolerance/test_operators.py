@@ -146,6 +146,19 @@ def test_a_task_may_have_default_args() -> None:
     task = Bash(task_id="a", bash_command="true", default_args={"retries": 4, "env": None, "x": 1})
 
     assert task.retries == 4
+    assert notes.notes() == [
+        "BashOperator does not take x, which is in the default_args of a task: leave it out."
+    ]
+
+
+def test_default_args_of_a_task_that_would_change_a_run_are_refused() -> None:
+    with pytest.raises(DagError, match=r"DAG 'd', task 'a': .*there is no run_as_user"):
+        Bash(task_id="a", bash_command="true", default_args={"run_as_user": "ann"})
+
+
+def test_arguments_without_a_name_are_never_lost() -> None:
+    with pytest.raises(DagError, match=r"DAG 'd', task 'a': EmptyOperator has 2 arguments without"):
+        operators.EmptyOperator("a", 3)
 
 
 def test_mapped_tasks_take_the_same() -> None:

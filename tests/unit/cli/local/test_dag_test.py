@@ -1,5 +1,6 @@
 """`dag.test()` runs a DAG as `headway dags test` does."""
 
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -157,3 +158,24 @@ def test_a_program_is_the_file_of_the_dags_that_its_own_code_makes(tmp_path: Pat
     assert program.bundle_root == tmp_path
     assert other is None
     assert DAG("made_by_a_test").file is None
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_what_a_task_logs_from_info_on_is_printed_unless_the_program_has_a_log(
+    own: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handlers: list[logging.Handler] = [logging.NullHandler()] if own else []
+    monkeypatch.setattr(logging.root, "handlers", handlers)
+    with DAG("logging") as dag:
+
+        @task
+        def tell() -> None:
+            logging.getLogger("mine").info("seen")
+            logging.getLogger("mine").debug("not seen")
+
+        tell()
+    dag.test()
+
+    assert ("INFO mine: seen" in said(capsys)) is not own
+    assert "not seen" not in capsys.readouterr().out
+    assert logging.root.handlers == handlers

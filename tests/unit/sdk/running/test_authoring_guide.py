@@ -22,11 +22,23 @@ from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.context import CONTEXT_NAMES, Context
 from headway.sdk.running.task_runtime import LocalRuntime, MappedXComs, SparkApplication, XComs
+from headway.testing import run_dag
 
 NO_USE = {"description", "default", "$schema", "$comment"}
 """Keywords that a param has by other means, or that say nothing to anybody."""
 
 GUIDE = (Path(__file__).parents[4] / "docs" / "authoring.md").read_text()
+
+
+WISHES = {
+    wish: (source, said)
+    for wish, source, said in re.findall(
+        r"^### … ([^\n]+)\n\n```python\n(.*?)```\n\n\*\*Log\*\*: `([^`]+)`",
+        GUIDE,
+        re.DOTALL | re.MULTILINE,
+    )
+}
+"""What an author may want to do: the example, and what it logs."""
 
 
 def example(number: int, folder: Path) -> DAG:
@@ -55,13 +67,38 @@ def test_the_example_runs(tmp_path: Path, run: Callable[..., Result], xcoms: XCo
     )
 
 
+@pytest.mark.parametrize("wish", WISHES)
+def test_what_an_author_wants_to_do_runs_and_says_what_the_guide_says(
+    wish: str, tmp_path: Path
+) -> None:
+    source, said = WISHES[wish]
+    (tmp_path / "example.py").write_text(source)
+    (dag,) = load_dag_file(tmp_path / "example.py", tmp_path)
+    result = run_dag(
+        dag,
+        logical_date="2024-01-05",
+        connections={"shop": "http://shop.example"},
+        variables={"region": "eu"},
+    )
+
+    assert result.state == "success"
+    assert said in result.log
+
+
+def test_each_wish_has_an_example_and_its_log() -> None:
+    headings = re.findall(r"^### … (.+)$", GUIDE, re.MULTILINE)
+
+    assert len(headings) >= 15
+    assert list(WISHES) == headings
+
+
 def test_the_example_of_mapped_tasks_runs(
     tmp_path: Path,
     run: Callable[..., Result],
     xcoms: XComs,
     mapped: MappedXComs,
 ) -> None:
-    dag = example(1, tmp_path)
+    dag = example_of("Mapped tasks", tmp_path)
     order = [("find", -1), ("count", 0), ("count", 1), ("add", -1), ("show", 0), ("show", 1)]
     outcomes = [run(dag.get_task(task_id), map_index).outcome for task_id, map_index in order]
 
@@ -109,17 +146,15 @@ def test_the_example_of_groups_is_read(tmp_path: Path) -> None:
 
 
 def test_the_example_of_sql_is_read(tmp_path: Path) -> None:
-    dag = example(3, tmp_path)
+    dag = example_of("SQL", tmp_path)
 
     assert [task.task_id for task in to_spec(dag, "example.py").tasks] == ["load", "worst"]
 
 
 def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -> None:
-    clients, written = (
-        tmp_path / "clients.txt",
-        re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL),
-    )
-    (tmp_path / "example.py").write_text(written[4].replace("/data/clients.txt", str(clients)))
+    clients = tmp_path / "clients.txt"
+    written = GUIDE.split("\n## Dynamic DAGs\n")[1].split("```python\n")[1].split("```")[0]
+    (tmp_path / "example.py").write_text(written.replace("/data/clients.txt", str(clients)))
     found = []
     for content in ("a b", "a c d"):
         clients.write_text(content)
@@ -134,7 +169,7 @@ def test_the_example_of_dynamic_dags_follows_what_lies_outside(tmp_path: Path) -
 def test_the_example_of_callbacks_has_functions_for_what_it_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    dag = example(5, tmp_path)
+    dag = example_of("Callbacks", tmp_path)
     spec = to_spec(dag, "example.py")
     run: dict[str, object] = {"run_id": "r", "reason": "task_failure"}
 

@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from headway.domain.arguments import JsonValue
+from headway.sdk import DAG
+from headway.sdk.authoring.current import DagFile
 from headway.sdk.exceptions import XComError
 from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.running.context import Context, running_in
+from headway.sdk.running.task_runtime import LocalRuntime
+from headway.sdk.xcoms.classes import own_name
 from headway.sdk.xcoms.codec import decode_xcom, encode_xcom
 
 
@@ -182,3 +187,18 @@ def test_no_installed_module_is_imported(
         with pytest.raises(XComError, match="the version has no module"):
             decode_xcom(dataclass_named(name), "It")
     assert "loud" not in sys.modules
+
+
+@pytest.mark.parametrize(("module", "is_own"), [("__main__", True), ("headway_dag_d", False)])
+def test_classes_of_the_program_are_those_of_the_version_if_it_is_the_dag_file(
+    module: str, is_own: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = ModuleType("__main__")
+    exec("class Row: ...", vars(program))
+    monkeypatch.setitem(sys.modules, "__main__", program)
+    dag = DAG("d")
+    dag.file = DagFile(module, tmp_path / "d.py", tmp_path)
+
+    assert own_name(program.Row) is None
+    with running_in(Context({"dag": dag}, LocalRuntime("t"))):
+        assert (own_name(program.Row) == "__main__:Row") is is_own
