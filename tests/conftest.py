@@ -22,6 +22,8 @@ from sqlalchemy import Engine
 from tests.databases import TestDatabases
 from tests.ready_postgres import ready_postgres
 from tests.spark_classes import ready_java
+from tests.together import together
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from headway.db.access import migrate
 from headway.db.core import engine as engines
@@ -56,6 +58,16 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["TEST_HEADWAY"] = str(Path(__file__).with_name("headway_of_tests.py"))
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling | None:
+    """Give a worker all that is to run together, where it is given whole modules."""
+    if config.getoption("dist") != "loadscope":
+        return None
+    scheduling = LoadScopeScheduling(config, log)
+    scheduling._split_scope = together
+    return scheduling
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     return f"modes: {', '.join(modes.variables()) or 'none'}"
 
@@ -65,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Side by side, modules of Spark would want several times the cores that there are.
     """
-    modules = [list(module) for _, module in groupby(items, lambda item: item.path)]
+    modules = [list(module) for _, module in groupby(items, lambda item: together(item.nodeid))]
     spark = [
         module for module in modules if any(item.get_closest_marker("spark") for item in module)
     ]

@@ -5,7 +5,8 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -71,17 +72,40 @@ class Watched:
         self.page.goto(self.shop.address + path)
 
 
+_OPEN: Final = pytest.StashKey[ExitStack]()
+"""What ends with the last test of this folder, which the same process has run all of."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    yield
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        item.config.stash.get(_OPEN, ExitStack()).close()
+
+
 @pytest.fixture(scope="session")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+def _until_the_last_test(request: pytest.FixtureRequest) -> Iterator[ExitStack]:
+    """What is shared by all tests here, and closed before tests elsewhere go on."""
+    with ExitStack() as stack:
+        request.config.stash[_OPEN] = stack
+        yield stack
+
+
+@pytest.fixture(scope="session")
+def shop(_until_the_last_test: ExitStack, tmp_path_factory: pytest.TempPathFactory) -> Shop:
     folder = tmp_path_factory.mktemp("shop")
     shutil.copytree(DAGS, folder / "dags")
     given = {"HEADWAY_API_LOAD_AT_FIRST_REQUEST": "true"}
-    with running_stack(folder / "home", folder / "dags", given) as stack:
-        said = (stack.home / "standalone.log").read_text()
-        found = re.search(r"http://127\.0\.0\.1:\d+", said)
-        assert found is not None, said
-        _plant(stack)
-        yield Shop(stack, found[0])
+    stack = _until_the_last_test.enter_context(
+        running_stack(folder / "home", folder / "dags", given)
+    )
+    said = (stack.home / "standalone.log").read_text()
+    found = re.search(r"http://127\.0\.0\.1:\d+", said)
+    assert found is not None, said
+    _plant(stack)
+    return Shop(stack, found[0])
 
 
 def _plant(stack: Stack) -> None:
@@ -113,21 +137,21 @@ def _is_stuck(conn: Connection) -> bool:
     return all(conn.execute(_STATE, each).first() for each in (runs, waits))
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser for the tests of a module: Playwright keeps an event loop in its thread.
+@pytest.fixture(scope="session")
+def browser(_until_the_last_test: ExitStack) -> Browser:
+    """A browser for all tests here: Playwright keeps an event loop in its thread.
 
     While it does, no other test can run one.
     """
     chromium = required_program("chromium", "chromium")
-    with sync_playwright() as playwright:
-        yield playwright.chromium.launch(
-            executable_path=chromium,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
+    playwright = _until_the_last_test.enter_context(sync_playwright())
+    return playwright.chromium.launch(
+        executable_path=chromium,
+        args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+    )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def signed_in(browser: Browser, shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cookies of a browser in which the admin is signed in, by a link."""
     linked = shop.stack.headway("accounts", "link", "admin", "--at", shop.address)

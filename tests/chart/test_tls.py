@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
 from headway.testing.database.pgbouncer import wait_until_ready
 from headway.testing.processes.required import required_program
+from headway.testing.services.forks import run_command
 
 NAME = "localhost"
 """What the certificates are for; the servers listen at the address of that name."""
@@ -107,9 +107,7 @@ def service(name: str, role: str) -> Object:
 
 
 def headway(environment: Mapping[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "headway.cli", *arguments]
-    whole = {"PATH": os.environ["PATH"], **environment}
-    return subprocess.run(command, env=whole, capture_output=True, text=True, check=False)
+    return run_command(arguments, {"PATH": os.environ["PATH"], **environment})
 
 
 @pytest.mark.parametrize("role", ROLES)

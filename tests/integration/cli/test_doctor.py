@@ -15,6 +15,7 @@ from headway.db.access import public_rights
 from headway.db.access.logins import Login
 from headway.runtime.settings import configuration
 from headway.testing.database import logins
+from headway.testing.services.forks import run_command
 from headway.testing.time.clock import until
 
 
@@ -41,8 +42,7 @@ def doctor() -> tuple[int, dict[str, dict[str, Any]]]:
 
 def asked(*options: str) -> "subprocess.CompletedProcess[str]":
     """Ask in a process of its own: the doctor forks, which that of other tests may not survive."""
-    command = [sys.executable, "-m", "headway.cli", "doctor", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return run_command(["doctor", *options], dict(os.environ))
 
 
 @pytest.mark.regression

@@ -1,9 +1,7 @@
 """Services one by one, as processes on a database of a test: each started, killed and replaced."""
 
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,8 +12,9 @@ from sqlalchemy import Connection, text
 
 from headway.db.access.logins import Login
 from headway.db.core import engine as engines
-from headway.runtime.processes.parent_death import dies_with_parent
+from headway.runtime.forker import Service
 from headway.testing.database import logins
+from headway.testing.services.forks import start_service
 from headway.testing.services.machine import stands_still
 from headway.testing.services.stack import Services, environment_for
 from headway.testing.time.clock import PATIENCE, until
@@ -37,7 +36,7 @@ class ClusterMember:
     """A service process that was started, and what it has logged."""
 
     name: str
-    process: "subprocess.Popen[bytes]" = field(repr=False)
+    process: "Service | subprocess.Popen[bytes]" = field(repr=False)
     log: Path
     id: int
     """Its number in the database."""
@@ -48,7 +47,7 @@ class ClusterMember:
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
-        os.kill(self.process.pid, number)
+        self.process.send_signal(number)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -87,14 +86,7 @@ class ServiceCluster(Services):
         log = self.home / "services" / f"{name}.log"
         own = {"HEADWAY_DATABASE_URL": self.urls[kind], **(given or {})}
         with log.open("ab") as out:
-            process = subprocess.Popen(
-                dies_with_parent([sys.executable, "-m", "headway.cli", kind]),
-                env={**self.environment, **own},
-                cwd=self.home,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-            )
+            process = start_service(kind, {**self.environment, **own}, self.home, out)
         starting = ClusterMember(name, process, log, 0)
         self.members.append(starting)
         return starting
@@ -131,7 +123,7 @@ class ServiceCluster(Services):
     def end_all(self) -> None:
         """End what is on duty; each must do so in good order."""
         for member in self.members:
-            member.process.terminate()
+            member.send(signal.SIGTERM)
         statuses = {member.name: member.process.wait(PATIENCE) for member in self.members}
         self.members.clear()
         assert not any(statuses.values()), f"{statuses}\n{self.service_logs()}"

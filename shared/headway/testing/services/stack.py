@@ -25,6 +25,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.parent_death import dies_with_parent
 from headway.runtime.settings import configuration
 from headway.testing.processes import modes
+from headway.testing.services.forks import run_command
 from headway.testing.services.homes import begin_with_a_database
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import PATIENCE
@@ -131,14 +132,7 @@ class Services:
         self, *arguments: str, given: Mapping[str, str] | None = None
     ) -> "subprocess.CompletedProcess[str]":
         """Run the `headway` command against these services, with these variables besides."""
-        return subprocess.run(
-            [sys.executable, "-m", "headway.cli", *arguments],
-            env={**self.environment, **(given or {})},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        return run_command(arguments, {**self.environment, **(given or {})})
 
     def grant(self, *conn_ids: str) -> None:
         """Let all DAGs read these connections."""

@@ -34,6 +34,7 @@ from headway.runtime.settings.configuration import read
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway.testing.data import seed
 from headway.testing.database.interleaving import just_before
+from headway.testing.services.forks import run_command
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.schedule_tasks import schedule_tasks
 from headway_scheduler.passes.start_runs import start_runs
@@ -327,19 +328,16 @@ def told(engine: Engine, asked: Ask) -> Explanation:
 
 
 def shell(command: str, engine: Engine) -> str:
-    """Run a printed command as a user would who copies it, and return its output."""
-    database = engine.url.render_as_string(hide_password=False)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "HEADWAY_DATABASE_URL": database}
-    done = subprocess.run(
-        ["bash", "-c", command],
-        env=environment,
-        stdin=subprocess.DEVNULL,
+    """Run a printed command as a shell reads it that a user copies it to; return its output."""
+    read = subprocess.run(
+        ["bash", "-euc", f"headway() {{ printf '%s\\0' \"$@\"; }}\n{command}"],
         capture_output=True,
         text=True,
-        check=False,
-        timeout=300,
+        check=True,
     )
+    database = engine.url.render_as_string(hide_password=False)
+    environment = {**os.environ, "HEADWAY_DATABASE_URL": database}
+    done = run_command(read.stdout.split("\0")[:-1], environment)
     assert done.returncode == 0, f"{command}: {done.stderr}"
     return done.stdout
 

@@ -8,7 +8,8 @@ import helper  # type: ignore[import-not-found]  # beside this file
 
 from headway.sdk import dag, task
 
-NEVER_ENDING = "sum(id % 7)"
+NEVER_ENDING = "java_method('java.lang.Thread', 'sleep', 1 + id % 1) = ''"
+"""A condition that no row meets, and that hardly computes: for many rows it takes for ever."""
 
 
 @task.pyspark
@@ -36,7 +37,7 @@ def counts(spark: Any, params: dict[str, str]) -> int:
 
 @task.pyspark
 def endless(spark: Any) -> None:
-    spark.range(0, 10**14, 1, 8).selectExpr(NEVER_ENDING).collect()
+    spark.range(0, 10**14, 1, 8).where(NEVER_ENDING).collect()
 
 
 @task.pyspark
@@ -44,7 +45,7 @@ def endless_once(spark: Any, params: dict[str, str], try_number: int) -> int:
     """Run for ever in the first attempt, and end at once in the second."""
     if try_number == 1:
         (Path(params["folder"]) / "begun").touch()
-        spark.range(0, 10**14, 1, 2).selectExpr(NEVER_ENDING).collect()
+        spark.range(0, 10**14, 1, 2).where(NEVER_ENDING).collect()
     return int(spark.range(5).count())
 
 
