@@ -21,6 +21,19 @@ export async function visit(address) {
   await reload(afterEach);
 }
 
+/** Have links that fold groups keep the place to which the page is scrolled. */
+export function listenForFolds() {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.fold");
+    const elsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (!link || elsewhere) return;
+    event.preventDefault();
+    const address = new URL(link.getAttribute("href"), location.href);
+    address.hash = ""; // it is for pages without script
+    visit(address);
+  });
+}
+
 /** Follow topics, with spaces between; `afterwards` is called when the page has changed. */
 export function keepLive(topics, afterwards) {
   afterEach = afterwards;
