@@ -112,7 +112,7 @@ def _plant(stack: Stack) -> None:
     for pool, slots in (("warehouse", "1"), ("wide", "4")):
         made = stack.headway("pools", "set", pool, slots)
         assert made.returncode == 0, made.stderr
-    for dag_id in ("stores", "hostile", "exports", "rates", "wide"):
+    for dag_id in ("stores", "hostile", "exports", "rates", "wide", "parcels", "lanes"):
         stack.trigger(dag_id)
     stack.until(lambda conn: conn.execute(_ENDED).scalar_one() == DAYS, "a week of orders")
     stack.until(_is_stuck, "a full pool")

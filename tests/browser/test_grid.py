@@ -70,6 +70,50 @@ def test_rows_come_when_they_are_scrolled_to(desk: Watched) -> None:
     assert desk.problems == []
 
 
+def test_groups_fold_where_they_stand_by_the_keyboard(desk: Watched) -> None:
+    page = desk.page
+    desk.go("/dags/parcels")
+    page.get_by_role("link", name="north", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.locator(".cells[data-task='north.weigh']").wait_for(state="detached")
+    assert page.url.endswith("/dags/parcels?folded=north")
+    assert page.evaluate("document.activeElement.textContent") == "▸ north"
+    row, place = cell(desk, "north", 0)
+    row.click(position=place)
+    page.locator("#panel", has_text="2 tasks").wait_for()
+    page.get_by_role("region", name="Tasks by runs").focus()
+    page.keyboard.press("Enter")  # as a click on the name in the panel does
+    page.locator(".cells[data-task='north.customs.declare']").wait_for()
+
+    desk.go(f"/dags/parcels/runs/{desk.shop.run_id('parcels')}")
+    page.get_by_role("link", name="customs", exact=True).click()
+    page.locator("#times th", has_text="Declare").wait_for(state="detached")
+    assert page.evaluate("scrollY") > 0
+    page.go_back()
+    page.locator("#times th", has_text="Declare").wait_for()
+    assert desk.problems == []
+
+
+def test_groups_of_a_large_grid_fold_where_they_stand(desk: Watched) -> None:
+    page = desk.page
+    desk.go("/dags/lanes?folded=part_00")
+    page.locator(".grid tr.gap").first.wait_for(state="attached")
+    assert page.locator(".cells[data-task='part_00.lane_0']").count() == 0
+    page.get_by_role("link", name="part_00").focus()
+    page.keyboard.press("Enter")
+    page.locator(".cells[data-task='part_00.lane_0']").wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "▾ part_00"
+
+    page.get_by_role("link", name="fold all", exact=True).click()
+
+    page.locator(".cells[data-task='part_00.lane_0']").wait_for(state="detached")
+    assert page.locator(".grid tbody .cells").count() == 12
+    assert page.url.count("folded=part_") == 12
+    page.go_back()
+    page.locator(".cells[data-task='part_01.lane_4']").wait_for()
+    assert desk.problems == []
+
+
 def test_rows_of_a_large_grid_are_reached_without_script(desk: Watched) -> None:
     context = desk.page.context.browser
     assert context is not None

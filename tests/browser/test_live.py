@@ -91,6 +91,36 @@ def test_a_page_follows_again_when_a_killed_api_is_back(desk: Watched) -> None:
     desk.page.locator(f".columns a[aria-label^='{run.run_id}:']").wait_for()
 
 
+def test_only_pages_that_follow_say_live(desk: Watched) -> None:
+    run = desk.shop.run_id("stores")
+    for path, live in (
+        (f"/dags/stores/runs/{run}/tasks/count/1", True),
+        ("/processes", True),
+        ("/journal", False),
+        ("/dags/stores/graph", False),
+    ):
+        desk.go(path)
+        topics = str(desk.page.locator("body").get_attribute("data-topic"))
+        assert bool(topics) is live, path
+        if live:
+            desk.page.locator("#live", has_text="live").wait_for()
+        assert desk.page.locator("#live").is_visible() is live, path
+    assert desk.problems == []
+
+
+def test_a_page_follows_again_when_its_stream_was_refused(desk: Watched) -> None:
+    page = desk.page
+    page.clock.install()
+    page.route("**/headway/v1/live?*", lambda route: route.fulfill(status=503))
+    desk.go("/dags/stores")
+    page.locator("#live", has_text="stale since").wait_for()
+    page.unroute("**/headway/v1/live?*")
+
+    page.clock.run_for(11_000)
+
+    page.locator("#live", has_text=re.compile("^live$")).wait_for()
+
+
 def test_a_dag_that_somebody_pauses_shows_in_the_list(desk: Watched) -> None:
     desk.go("/dags")
     desk.page.locator("#live", has_text="live").wait_for()

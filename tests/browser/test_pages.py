@@ -38,6 +38,12 @@ PAGES: Final[Mapping[str, Callable[[Shop], str]]] = {
     "difference": lambda _: "/dags/rates/versions/1/diff/2",
     "run that an edit broke": lambda shop: f"/dags/rates/runs/{shop.run_id('rates', 'failed')}",
     "large grid": lambda _: "/dags/wide",
+    "grid of groups": lambda shop: (
+        f"/dags/parcels?folded=north.customs&at_task=north&at_run={quote(shop.run_id('parcels'))}"
+    ),
+    "run of groups": lambda shop: (
+        f"/dags/parcels/runs/{shop.run_id('parcels')}?folded=north.customs"
+    ),
     "backfills": lambda _: "/backfills",
     "new backfill": lambda _: (
         "/backfills/new?dag=orders&since=2024-05-01&until=2024-05-07&reprocess=failed"

@@ -24,13 +24,15 @@ class VersionSummary:
     """A version of a DAG in brief: its schedule in a few words, its time zone, and what it has.
 
     `scheduled` tells whether it has runs of a schedule, `limited` whether the instances of one of
-    its tasks are limited in number.  `display_name` is what people call the DAG.
+    its tasks are limited in number, `outlined` whether it has groups, or names of tasks for people
+    (outlines.py).  `display_name` is what people call the DAG.
     """
 
     schedule: str
     timezone: str
     scheduled: bool
     limited: bool
+    outlined: bool = False
     display_name: str | None = None
 
 
@@ -67,6 +69,12 @@ def in_force(conn: Connection, dag_id: str) -> VersionSummary:
     return UNREADABLE if key is None else summaries(conn, dict([key]))[key[0]]
 
 
+def of_version(conn: Connection, version_id: int) -> VersionSummary:
+    """Return the summary of a version."""
+    fingerprint = dag_views.fingerprint(conn, version_id)
+    return summaries(conn, {version_id: fingerprint})[version_id]
+
+
 def _summary(serialized: bytes) -> VersionSummary:
     try:
         spec = codec.decode(serialized)
@@ -80,5 +88,6 @@ def _summary(serialized: bytes) -> VersionSummary:
         spec.timezone,
         scheduled=not isinstance(timetable, NullTimetable),
         limited=bool(limits - {None}),
+        outlined=bool(spec.groups) or any(task.task_display_name for task in spec.tasks),
         display_name=spec.dag_display_name,
     )

@@ -37,6 +37,8 @@ KEY_IN_FORCE = text("""
      WHERE dag.dag_id = :dag_id
 """)
 
+FINGERPRINT = text("SELECT fingerprint FROM dag_version WHERE id = :version_id")
+
 EXTENT = text("""
     SELECT (SELECT count(*) FROM dag_run WHERE dag_id = :dag_id) AS runs,
            (SELECT count(*) FROM dag_run
@@ -118,6 +120,11 @@ def key_in_force(conn: Connection, dag_id: str) -> tuple[int, str] | None:
     """Return the id and the fingerprint of the version in force; None when there is none."""
     row = conn.execute(KEY_IN_FORCE, {"dag_id": dag_id}).one_or_none()
     return None if row is None else (row.id, row.fingerprint)
+
+
+def fingerprint(conn: Connection, version_id: int) -> str:
+    """Return the fingerprint of a version, which is there."""
+    return str(conn.execute(FINGERPRINT, {"version_id": version_id}).scalar_one())
 
 
 def extent(conn: Connection, dag_id: str) -> DagExtent:

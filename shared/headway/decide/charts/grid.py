@@ -34,6 +34,9 @@ MAPPED: Final = 32
 PackedCells = NewType("PackedCells", bytes)
 """Numbers of four bytes, the highest byte first: the row times 256, plus the cell's byte."""
 
+_STATE: Final = 15
+_STATES: Final = bytes(byte & _STATE for byte in range(256))
+_RETRIES: Final = bytes(byte & RETRIED for byte in range(256))
 _CODES: Final = {state: nth for nth, state in enumerate(CODED, start=1)}
 _BYTES: Final = 4
 
@@ -60,6 +63,13 @@ def column(
             if task_id in places:
                 cells[places[task_id]] = _byte(cell)
     return bytes(cells)
+
+
+def together(rows: Sequence[bytes]) -> bytes:
+    """Return the cells of several tasks as one row: of each run the most telling state."""
+    states = zip(*(row.translate(_STATES) for row in rows), strict=True)
+    retries = zip(*(row.translate(_RETRIES) for row in rows), strict=True)
+    return bytes(max(its) + max(tried) for its, tried in zip(states, retries, strict=True))
 
 
 def _byte(cell: MappedCell) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
 
+from headway.decide.charts.outline import groups_around
 from headway.domain.dag.task_groups import GroupSpec
 
 Edge: TypeAlias = tuple[str, str]
@@ -38,7 +39,7 @@ def nested(
     A path may lead out of a group and into it again.  Such a group is left out, as no place is
     left for it: what is in it is part of the group around it.
     """
-    around = _around(groups)
+    around = groups_around(groups)
     left_out: set[str] = set()
     while True:
         paths = {task: _path(task, around, left_out, folded) for task in upstream}
@@ -47,17 +48,6 @@ def nested(
         if cycle is None:
             return _level((), levels, paths)
         left_out |= {name for name in cycle if name not in upstream}
-
-
-def _around(groups: Iterable[GroupSpec]) -> dict[str, Path]:
-    """Return the groups around each grouped task, from the outermost on."""
-    of_group: dict[str, Path] = {}
-    found: dict[str, Path] = {}
-    for group in groups:
-        outside = of_group.get(group.parent, ()) if group.parent else ()
-        of_group[group.group_id] = (*outside, group.group_id)
-        found |= dict.fromkeys(group.tasks, of_group[group.group_id])
-    return found
 
 
 def _path(task: str, around: Mapping[str, Path], left_out: Set[str], folded: Set[str]) -> Path:

@@ -79,7 +79,7 @@ def test_nothing_of_other_bundles_is_counted_or_named(live: LiveApi) -> None:
         "home": {
             "counts": {"running": 0, "queued": 0, "import_errors": 0},
             "dags": {"dags": 0, "paused": 0, "latest_version": None, "paused_backfills": 0},
-            "processes": {"processes": 0, "draining": 0, "latest": None},
+            "processes": {"processes": 0, "draining": 0, "latest": None, "silent": 0},
         },
         "pools": {},
     }

@@ -173,6 +173,20 @@ def test_home_has_what_runs_and_what_has_failed(live: LiveApi) -> None:
     assert second["gone"] == [f"running/etl/{RUN}"]
 
 
+def test_home_tells_of_a_process_that_has_no_heartbeat(live: LiveApi) -> None:
+    engine = live.api.engine
+    seed.register(engine, "worker")
+    client = live.open(live.api.token("ann"), "home")
+
+    first = client.next().data["entries"]["processes"]
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE process_beat SET beat_at = now() - interval '20 seconds'"))
+    live.hub.ring()
+
+    assert first["silent"] == 0
+    assert client.next().data["changed"]["processes"]["silent"] > 0
+
+
 def test_what_is_not_there_is_gone_until_it_is_there(live: LiveApi) -> None:
     client = live.open(live.api.token("ann"), "dag:etl")
 

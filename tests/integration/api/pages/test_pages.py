@@ -1,7 +1,6 @@
 """What pages show, on rows as services leave them."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 from html import unescape
 
@@ -11,7 +10,6 @@ from tests.integration.api.conftest import Api
 from tests.integration.api.native.conftest import RUN, move, sql
 
 from headway.domain.dag.retry import Next
-from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 
@@ -299,45 +297,6 @@ def test_a_task_shows_what_it_has_left_and_how_it_did_lately(
     assert "xcomEntries/blob" in page
     assert f"{'A' * 80}… (400 characters)" in page
     assert 'aria-current="true"' in page
-
-
-GROUPED = replace(
-    seed.dag(seed.task("g.a"), seed.task("g.h.b", "g.a"), seed.task("c", "g.h.b")),
-    dag_display_name="Our flights",
-    groups=(
-        GroupSpec(group_id="g", tasks=("g.a",), tooltip="<why>", display_name="First"),
-        GroupSpec(group_id="g.h", parent="g", tasks=("g.h.b",)),
-    ),
-    labels=(EdgeLabel(upstream="g.h.b", downstream="c", label="then & there"),),
-)
-
-
-def test_groups_of_a_graph_fold_by_links(api: Api, viewer: TestClient) -> None:
-    seed.start_run(api.engine, GROUPED)
-
-    page = viewer.get("/dags/etl/graph").text
-    assert all(f">{name}</text>" in page for name in ("a", "b", "c"))
-    assert "</tspan>First</text>" in page
-    assert "<title>g: &lt;why&gt;. Fold this group</title>" in page
-    assert "</title>then &amp; there</text>" in page
-    assert 'href="/dags/etl/graph?folded=g.h"' in page
-    assert "<h1>Our flights <small>etl</small>" in viewer.get("/dags/etl").text
-
-    folded = viewer.get("/dags/etl/graph?folded=g&folded=other").text
-    assert "Unfold the group g of 2 tasks" in folded
-    assert 'href="/dags/etl/graph?folded=other"' in folded
-    assert not any(f">{name}</text>" in folded for name in ("a", "b"))
-    assert 'href="/dags/etl/graph">unfold all</a>' in folded
-
-
-def test_a_folded_group_of_a_run_tells_the_states_of_its_tasks(
-    api: Api, viewer: TestClient
-) -> None:
-    seed.start_run(api.engine, GROUPED)
-
-    page = viewer.get(f"/dags/etl/runs/{RUN}/graph?folded=g").text
-
-    assert "Unfold the group g of 2 tasks: 1 scheduled 1 none" in page
 
 
 def test_a_large_graph_opens_around_what_failed(api: Api, viewer: TestClient) -> None:

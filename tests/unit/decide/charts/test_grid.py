@@ -5,7 +5,15 @@ from struct import pack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.decide.charts.grid import CODED, MAPPED, RETRIED, MappedCell, PackedCells, column
+from headway.decide.charts.grid import (
+    CODED,
+    MAPPED,
+    RETRIED,
+    MappedCell,
+    PackedCells,
+    column,
+    together,
+)
 from headway.domain.states import TaskState
 
 
@@ -35,3 +43,13 @@ def test_the_most_telling_state_of_several_instances_is_shown() -> None:
     )
 
     assert found == bytes([0, CODED.index(TaskState.FAILED) + 1 + MAPPED + RETRIED])
+
+
+def test_a_row_of_several_tasks_has_the_most_telling_state_of_each_run() -> None:
+    failed, success = CODED.index(TaskState.FAILED) + 1, CODED.index(TaskState.SUCCESS) + 1
+    first = bytes([success, success | RETRIED, 0])
+    second = bytes([failed | MAPPED, success, 0])
+
+    assert together([first, second]) == bytes([failed, success | RETRIED, 0])
+    assert together([second]) == bytes([failed, success, 0])
+    assert together([b"", b""]) == b""

@@ -24,7 +24,7 @@ from headway_api.native.dags.ended_columns import EndedColumns, RunColumn, keys_
 router = native_router("DAGs")
 
 MEDIA_TYPE: Final = "application/vnd.headway.grid"
-_LENGTH_BYTES: Final = 4
+LENGTH_BYTES: Final = 4
 _ENDED: Final = EndedColumns()
 
 Runs = Annotated[int, Query(ge=1, le=1_000, description="Runs at most, the latest dates first.")]
@@ -103,7 +103,7 @@ def show_grid(  # noqa: PLR0913, PLR0917 - each is a filter
     wanted = _filter(dag_id, state, run_type, backfill_id)
     header, cells = caller.read(lambda conn: read_grid(conn, caller, (limit, cursor), wanted))
     text = header.model_dump_json().encode()
-    body = len(text).to_bytes(_LENGTH_BYTES, "big") + text + cells
+    body = len(text).to_bytes(LENGTH_BYTES, "big") + text + cells
     return tagged(request, body, MEDIA_TYPE)
 
 

@@ -7,8 +7,9 @@ from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from headway.actions.dags import summaries
+from headway.actions.dags import outlines, summaries
 from headway.actions.dags.history import check_known
+from headway.actions.dags.summaries import VersionSummary
 from headway.db.reads import dag_views
 from headway.db.reads.pages import file_pages
 from headway.db.reads.pages.file_pages import FileFilter
@@ -16,8 +17,10 @@ from headway.db.reads.pages.run_pages import RunFilter
 from headway.domain.accounts import Permission
 from headway.domain.states import RunState, RunType
 from headway_api.auth.caller import AnyCaller, Caller
-from headway_api.native.dags.grid import read_grid
+from headway_api.http.caching import tagged
+from headway_api.native.dags.grid import MEDIA_TYPE, read_grid
 from headway_api.pages.dags.grid_panel import ChosenCell, GridPanel, grid_panel
+from headway_api.pages.dags.grid_rows import GridSheet, grid_sheet
 from headway_api.pages.dags.grid_svg import DrawnGrid, drawn
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
@@ -30,7 +33,10 @@ COLUMNS: Final = (25, 100, 365)
 
 
 class GridQuery(BaseModel):
-    """Which runs and tasks the grid shows; what is empty is any."""
+    """Which runs and tasks the grid shows; what is empty is any.
+
+    What is in a group that is `folded` has no rows.
+    """
 
     runs: int = Field(25, ge=1, le=1_000)
     state: RunState | str = ""
@@ -38,6 +44,7 @@ class GridQuery(BaseModel):
     task: str = ""
     cursor: str | None = None
     first: int = Field(0, ge=0)
+    folded: list[str] = []
     at_run: str = ""
     at_task: str = ""
     to_run: str = ""
@@ -69,6 +76,18 @@ def show_dag(
     )
 
 
+@router.get(addresses.DAGS + "/{dag_id}/cells")
+def show_cells(
+    request: Request, caller: AnyCaller, dag_id: str, query: Annotated[GridQuery, Query()]
+) -> Response:
+    """Send the rows of an outlined grid and their cells to the script that draws them."""
+
+    def read(conn: Connection) -> bytes:
+        return _sheet(caller, conn, dag_id, query, summaries.in_force(conn, dag_id)).packed()
+
+    return tagged(request, caller.read(read), MEDIA_TYPE)
+
+
 def _panel(
     request: Request, caller: Caller, query: GridQuery, context: dict[str, Any]
 ) -> GridPanel | None:
@@ -77,29 +96,51 @@ def _panel(
     grid: DrawnGrid = context["grid"]
     runs = [column.run.run_id for column in grid.columns]
     closed = str(request.url.remove_query_params(["at_run", "at_task", "to_run", "to_task"]))
-    return grid_panel(caller, context["dag"].dag_id, query.corners(), runs, grid.tasks, closed)
+    return grid_panel(caller, query.corners(), runs, grid.sheet, closed)
 
 
 def _context(caller: Caller, conn: Connection, dag_id: str, query: GridQuery) -> dict[str, Any]:
     caller.check_dag(conn, Permission.READ, dag_id)
     check_known(conn, dag_id)
-    place = query.runs, query.cursor or None
-    header, cells = read_grid(conn, caller, place, query.filter(dag_id))
+    summary = summaries.in_force(conn, dag_id)
+    sheet = _sheet(caller, conn, dag_id, query, summary)
     return {
         "dag": dag_views.dag(conn, dag_id),
-        "summary": summaries.in_force(conn, dag_id),
+        "summary": summary,
         "problems": file_pages.errors(conn, caller.page(1), FileFilter(dag_id=dag_id)).rows,
-        "grid": drawn(header, cells, query.task, query.first),
-        "header": header,
-        "cells": addresses.cells(
-            dag_id,
-            limit=query.runs,
-            cursor=query.cursor or None,
-            state=query.state or None,
-            run_type=query.type or None,
-        ),
+        "grid": drawn(sheet, query.first),
+        "header": sheet.header,
+        "cells": _cells(dag_id, query, sheet),
+        "outer": outlines.in_force(conn, dag_id).outer if sheet.outlined else [],
         "query": query,
         "sizes": COLUMNS,
         "states": [str(state) for state in RunState],
         "types": [str(kind) for kind in RunType],
     }
+
+
+def _sheet(
+    caller: Caller, conn: Connection, dag_id: str, query: GridQuery, summary: VersionSummary
+) -> GridSheet:
+    place = query.runs, query.cursor or None
+    header, cells = read_grid(conn, caller, place, query.filter(dag_id))
+    outline = outlines.in_force(conn, dag_id) if summary.outlined else None
+    return grid_sheet(header, cells, query.task, outline, set(query.folded))
+
+
+def _cells(dag_id: str, query: GridQuery, sheet: GridSheet) -> str:
+    """Return where a script finds the cells."""
+    cursor, state, run_type = query.cursor or None, query.state or None, query.type or None
+    if not sheet.outlined:
+        return addresses.cells(
+            dag_id, limit=query.runs, cursor=cursor, state=state, run_type=run_type
+        )
+    return addresses.outlined_cells(
+        dag_id,
+        runs=query.runs,
+        cursor=cursor,
+        state=state,
+        type=run_type,
+        task=query.task or None,
+        folded=query.folded,
+    )

@@ -1,6 +1,5 @@
 """The graph of a DAG's version, and that of a run as it was."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -11,10 +10,12 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from headway.actions.dags.history import as_it_was, graph_of_run
+from headway.actions.dags.outlines import DagOutline, outline_of
 from headway.db.reads.charts import run_times
 from headway.decide.charts.grid import CODED
 from headway.decide.charts.neighbours import around
 from headway.decide.charts.nested import nested
+from headway.decide.charts.outline import outlined
 from headway.domain.accounts import Permission
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import TaskNotFoundError
@@ -23,6 +24,7 @@ from headway_api.airflow.named import run_named
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.dags.graph_svg import DrawnGraph, drawn
 from headway_api.pages.frame import addresses
+from headway_api.pages.frame.outline_rows import together
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 
@@ -51,16 +53,14 @@ class GraphQuery(BaseModel):
 class GraphPart:
     """What is drawn of a graph of `total` tasks; `around` is the task in the middle of a part.
 
-    `names` has what people call tasks and groups, `told` what there is to say of groups; `outer`
-    are the groups that are in no other.
+    `names` has what tasks and groups are called.
     """
 
     graph: DrawnGraph
     total: int
     around: str | None
     names: Mapping[str, str]
-    told: Mapping[str, str]
-    outer: Sequence[str]
+    outline: DagOutline
 
 
 @router.get(_DAG + "/graph")
@@ -72,7 +72,7 @@ def show_graph(
     def read(conn: Connection) -> dict[str, Any]:
         caller.check_dag(conn, Permission.READ, dag_id)
         was = as_it_was(conn, dag_id, query.version)
-        part = _part(was.spec, query, "")
+        part = _part(was.spec, query)
         return {"dag_id": dag_id, "number": was.number, "part": part, "query": query}
 
     return page(request, "graph.html", caller, caller.read(read))
@@ -98,10 +98,10 @@ def _of_run(
     found = graph_of_run(conn, *where)
     counts = dict(run_times.state_counts(conn, *where))
     failed = (task for task in found.graph.tasks if TaskState.FAILED in counts.get(task, {}))
-    part = _part(found.graph.dag, query, next(failed, ""))
+    part = _part(found.graph.dag, query, next(failed, ""), marked=True)
     for node in part.graph.nodes:
         if node.folded:
-            counts[node.name] = _together([counts.get(task, {}) for task in node.folded])
+            counts[node.name] = together(counts.get(task, {}) for task in node.folded)
     return {
         "run": listed.run,
         "part": part,
@@ -111,7 +111,7 @@ def _of_run(
     }
 
 
-def _part(dag: DagSpec, query: GraphQuery, first: str) -> GraphPart:
+def _part(dag: DagSpec, query: GraphQuery, first: str = "", *, marked: bool = False) -> GraphPart:
     """Return all of a graph, or of a large one the part around a task: else around the first."""
     upstream = {task.task_id: task.upstream for task in dag.tasks}
     if query.task and query.task not in upstream:
@@ -123,28 +123,10 @@ def _part(dag: DagSpec, query: GraphQuery, first: str) -> GraphPart:
         middle = query.task or first or next(iter(upstream))
         shown = around(upstream, middle, query.depth)
     labels = {(each.upstream, each.downstream): each.label for each in dag.labels}
-    names = _names(dag)
-    graph = drawn(nested(shown, dag.groups, set(query.folded), labels), names)
-    told = {group.group_id: group.tooltip for group in dag.groups if group.tooltip}
-    outer = [group.group_id for group in dag.groups if group.parent is None]
-    return GraphPart(graph, total, middle, names, told, outer)
-
-
-def _names(dag: DagSpec) -> dict[str, str]:
-    """Return what people call tasks and groups; within a group, an id without that of the group."""
-    found = {task.task_id: task.task_id for task in dag.tasks}
-    for group in dag.groups:
-        its = {task: task.removeprefix(f"{group.group_id}.") for task in group.tasks}
-        own = group.group_id.removeprefix(f"{group.parent}.") if group.parent else group.group_id
-        found |= {**its, group.group_id: group.display_name or own}
-    return found | {it.task_id: it.task_display_name for it in dag.tasks if it.task_display_name}
-
-
-def _together(counts: Sequence[Mapping[TaskState, int]]) -> dict[TaskState, int]:
-    found: Counter[TaskState] = Counter()
-    for each in counts:
-        found.update(each)
-    return dict(found)
+    outline = outline_of(dag)
+    names = {row.name: outline.called(row) for row in outlined(list(upstream), dag.groups)}
+    graph = drawn(nested(shown, dag.groups, set(query.folded), labels), names, marked=marked)
+    return GraphPart(graph, total, middle, names, outline)
 
 
 def _telling(states: Mapping[TaskState, int]) -> str:

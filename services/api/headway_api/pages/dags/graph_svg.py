@@ -15,6 +15,9 @@ _APART: Final = 56
 _ROW: Final = 38
 _EDGE: Final = 8
 _LETTERS: Final = 22
+_OF_MARK: Final = 2
+"""Letters that a mark before the name takes the place of."""
+
 _INSIDE: Final = 10
 _TITLE: Final = 22
 """Pixels between the border of a group and what is in it; above it stands the name."""
@@ -94,12 +97,18 @@ class _Measured:
         return its.width + 2 * _INSIDE, its.height + _TITLE + _INSIDE
 
 
-def drawn(level: GraphLevel, names: Mapping[str, str] | None = None) -> DrawnGraph:
-    """Return a graph; `names` are those of tasks and groups that are not called by their ids."""
+def drawn(
+    level: GraphLevel, names: Mapping[str, str] | None = None, *, marked: bool = False
+) -> DrawnGraph:
+    """Return a graph; `names` are those of tasks and groups that are not called by their ids.
+
+    The boxes of a `marked` graph have room for the mark of a state before the name.
+    """
     measured = _measured(level)
     width, height = round(measured.width) + 2 * _EDGE, round(measured.height) + 2 * _EDGE
     drawing = DrawnGraph(width=width, height=height)
-    _draw(measured, drawing, (_EDGE, _EDGE), names or {})
+    room = _LETTERS - _OF_MARK * marked
+    _draw(measured, drawing, (_EDGE, _EDGE), names or {}, room)
     return drawing
 
 
@@ -129,7 +138,11 @@ def _measured(level: GraphLevel) -> _Measured:
 
 
 def _draw(
-    its: _Measured, drawing: DrawnGraph, at: tuple[float, float], names: Mapping[str, str]
+    its: _Measured,
+    drawing: DrawnGraph,
+    at: tuple[float, float],
+    names: Mapping[str, str],
+    room: int,
 ) -> None:
     x, y = at
     for name, place in its.found.places.items():
@@ -138,10 +151,10 @@ def _draw(
         left, top = round(left, 1), round(top, 1)
         if name in its.inside:
             drawing.groups.append(DrawnGroup(name, left, top, round(width, 1), round(height, 1)))
-            _draw(its.inside[name], drawing, (left + _INSIDE, top + _TITLE), names)
+            _draw(its.inside[name], drawing, (left + _INSIDE, top + _TITLE), names, room)
         else:
-            shown = shortened(names.get(name, name))
             folded = its.level.folded.get(name, ())
+            shown = shortened(names.get(name, name), room - _OF_MARK * bool(folded))
             drawing.nodes.append(DrawnNode(name, shown, left, top, folded))
     paths: dict[str, str] = {}
     for segment in its.found.segments:

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from headway_api.native.dags.grid import GridColumn, GridHeader
+from headway_api.native.dags.grid import GridColumn
+from headway_api.pages.dags.grid_rows import GridSheet
+from headway_api.pages.frame.outline_rows import ShownRow
 
 CELL: Final = 16
 """Pixels from one cell to the next, both ways."""
 
 ROWS: Final = 50
-"""Rows that a page has: a script draws those that are scrolled to."""
+"""Rows that a page has of a grid of more tasks: a script draws those that are scrolled to."""
 
 _GAP: Final = 2
 _BAR: Final = 40
@@ -29,12 +31,16 @@ class DrawnPath:
 
 @dataclass(frozen=True, slots=True)
 class DrawnRow:
-    """A task: its paths, the path of the dots that mark further attempts, and where its row is."""
+    """A row: its paths, and the path of the dots that mark further attempts."""
 
-    task_id: str
-    mapped: bool
+    row: ShownRow
     paths: Sequence[DrawnPath]
     retried: str
+
+    @property
+    def task_id(self) -> str:
+        """The task, or the group."""
+        return self.row.task_id
 
     @property
     def summary(self) -> str:
@@ -57,16 +63,27 @@ class DrawnColumn:
 class DrawnGrid:
     """A grid with the oldest run on the left; lengths are in pixels.
 
-    `tasks` are all that match, `rows` those of them that are drawn, from the one at `first` on.
+    `rows` are those of the `sheet` that are drawn, from the one at `first` on.  A script draws the
+    rows of a `large` grid.
     """
 
     columns: Sequence[DrawnColumn]
     rows: Sequence[DrawnRow]
-    tasks: Sequence[str]
+    sheet: GridSheet
     first: int
     width: int
     cell: int = CELL
     bar: int = _BAR
+
+    @property
+    def names(self) -> list[str]:
+        """The tasks and groups of all rows."""
+        return [row.task_id for row in self.sheet.rows]
+
+    @property
+    def large(self) -> bool:
+        """Whether there are more tasks than a page has rows, however many are folded."""
+        return self.sheet.total > ROWS
 
     @property
     def end(self) -> int:
@@ -74,36 +91,27 @@ class DrawnGrid:
         return self.first + len(self.rows)
 
 
-def drawn(header: GridHeader, cells: bytes, task_part: str = "", first: int = 0) -> DrawnGrid:
-    """Return all columns, and rows of tasks that have that part in their names.
-
-    The rows are ROWS at most, from the one at `first` on.
-    """
-    count, number = len(header.rows), len(header.columns)
-    matching = [
-        nth for nth, task in enumerate(header.rows) if task_part.lower() in task.task_id.lower()
-    ]
-    first = min(first, max(len(matching) - 1, 0) // ROWS * ROWS)
-    rows = [
-        _row(header, nth, [cells[column * count + nth] for column in reversed(range(number))])
-        for nth in matching[first : first + ROWS]
-    ]
-    tasks = [header.rows[nth].task_id for nth in matching]
-    return DrawnGrid(_columns(header.columns), rows, tasks, first, number * CELL)
+def drawn(sheet: GridSheet, first: int = 0) -> DrawnGrid:
+    """Return all columns and rows; of a large grid ROWS at most, from the one at `first` on."""
+    columns, count = sheet.header.columns, len(sheet.rows)
+    most = ROWS if sheet.total > ROWS else max(count, 1)
+    first = min(first, max(count - 1, 0) // most * most)
+    rows = [_row(sheet, nth) for nth in range(first, min(first + most, count))]
+    return DrawnGrid(_columns(columns), rows, sheet, first, len(columns) * CELL)
 
 
-def _row(header: GridHeader, nth: int, bytes_: Sequence[int]) -> DrawnRow:
+def _row(sheet: GridSheet, nth: int) -> DrawnRow:
     places: dict[int, list[int]] = {}
+    bytes_ = sheet.row(nth)[::-1]
     for place, byte in enumerate(bytes_):
         if byte & _STATE:
             places.setdefault(byte & _STATE, []).append(place)
     paths = [
-        DrawnPath(str(header.states[code]), _squares(found), len(found))
+        DrawnPath(str(sheet.header.states[code]), _squares(found), len(found))
         for code, found in sorted(places.items())
     ]
-    tried = [place for place, byte in enumerate(bytes_) if byte & header.retried]
-    task = header.rows[nth]
-    return DrawnRow(task.task_id, task.mapped, paths, _dots(tried))
+    tried = [place for place, byte in enumerate(bytes_) if byte & sheet.header.retried]
+    return DrawnRow(sheet.rows[nth], paths, _dots(tried))
 
 
 def _squares(places: Sequence[int]) -> str:

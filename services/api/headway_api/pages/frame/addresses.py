@@ -186,6 +186,11 @@ def cells(dag_id: str, **query: object) -> str:
     return f"/headway/v1/dags/{_part(dag_id)}/grid{_query(query)}"
 
 
+def outlined_cells(dag_id: str, **query: object) -> str:
+    """Return where the rows of a grid with groups are, and their cells, in the same form."""
+    return f"{dag(dag_id)}/cells{_query(query)}"
+
+
 def cells_change(dag_id: str, kind: str, run_ids: Sequence[str], task_ids: Sequence[str]) -> str:
     """Return the page of a change of these tasks in these runs."""
     return f"{dag(dag_id)}/cells/{kind}{_query({'run': list(run_ids), 'task': list(task_ids)})}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi import Request
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -76,8 +77,14 @@ def _environment() -> Environment:
         "size": in_bytes,
         "visible": visible,
         "coded": coded,
+        "quoted": _quoted,
     }
     return environment
+
+
+def _quoted(name: str) -> str:
+    """Return a name as a part of a topic."""
+    return quote(name, safe="")
 
 
 def _may_operate(caller: Caller, bundle: str | None) -> bool:

@@ -1,14 +1,22 @@
-"""The attempts of a run over time: waiting hatched, running full, the critical path outlined."""
+"""The attempts of a run over time: waiting hatched, running full, the critical path outlined.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A group has a row above those of its tasks: from when the first of them was to begin to when the
+last had ended.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Final
 
+from headway.actions.dags.outlines import DagOutline
 from headway.db.reads.charts.run_times import GanttBar
+from headway.decide.charts.outline import OutlineRow
+from headway.domain.states import TaskState
 from headway_api.native.runs.charts import CriticalPiece
 from headway_api.pages.frame.durations import in_words
+from headway_api.pages.frame.outline_rows import ShownRow, shown, together
 
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200)
 _DAY: Final = 86_400
@@ -29,13 +37,26 @@ class GanttSpan:
 
 @dataclass(frozen=True, slots=True)
 class GanttRow:
-    """A task instance, with all of its attempts."""
+    """A task instance with all of its attempts, or a group: `row` says how it is called.
 
-    task_id: str
+    `counts` are the instances in a group by state.
+    """
+
+    row: ShownRow
     map_index: int
-    state: str
     spans: Sequence[GanttSpan]
     critical: Sequence[GanttSpan]
+    counts: Mapping[TaskState, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GanttGroups:
+    """The rows of tasks and groups, what both are called, and how all tasks of groups stand."""
+
+    rows: Sequence[OutlineRow]
+    outline: DagOutline
+    bars: Sequence[GanttBar]
+    states: Mapping[str, Mapping[TaskState, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +94,11 @@ class _Scale:
 
 
 def drawn(
-    bars: Sequence[GanttBar], critical: Sequence[CriticalPiece], start: datetime, end: datetime
+    bars: Sequence[GanttBar],
+    critical: Sequence[CriticalPiece],
+    start: datetime,
+    end: datetime,
+    groups: GanttGroups | None = None,
 ) -> DrawnGantt:
     """Return the chart of a run from its start to its end, or to the present moment."""
     scale = _Scale(start, max(end, start))
@@ -83,10 +108,57 @@ def drawn(
         span = scale.span(str(piece.kind), piece.start, piece.end, title)
         pieces.setdefault((piece.task_id, piece.map_index), []).append(span)
     rows = [
-        GanttRow(*name, str(its[0].state), _spans(scale, its), pieces.get(name, []))
-        for name, its in _by_instance(bars)
+        GanttRow(ShownRow(task_id), index, _spans(scale, its), pieces.get((task_id, index), []))
+        for (task_id, index), its in _by_instance(bars)
     ]
+    if groups is not None:
+        rows = list(_outlined(scale, rows, groups, pieces))
     return DrawnGantt(rows, _ticks(scale.seconds))
+
+
+def _outlined(
+    scale: _Scale,
+    rows: Sequence[GanttRow],
+    groups: GanttGroups,
+    pieces: Mapping[tuple[str, int], Sequence[GanttSpan]],
+) -> Iterator[GanttRow]:
+    instances: dict[str, list[GanttRow]] = {}
+    for row in rows:
+        instances.setdefault(row.row.task_id, []).append(row)
+    for it in groups.rows:
+        named = shown(it, groups.outline)
+        if not it.tasks:
+            yield from (replace(row, row=named) for row in instances.get(it.name, ()))
+            continue
+        its = set(it.tasks)
+        bars = [bar for bar in groups.bars if bar.task_id in its]
+        counts = together(groups.states.get(task, {}) for task in it.tasks)
+        path = [span for (task, _), spans in pieces.items() if task in its for span in spans]
+        spans = list(_group_spans(scale, bars, counts))
+        yield GanttRow(named, -1, spans, path if it.folded else [], counts)
+
+
+def _group_spans(
+    scale: _Scale, bars: Sequence[GanttBar], counts: Mapping[TaskState, int]
+) -> Iterator[GanttSpan]:
+    """Yield how long the first task of a group waited, and then all up to the end of the last."""
+    queued = [
+        (min(bar.scheduled_at or bar.queued_at, bar.queued_at), bar)
+        for bar in bars
+        if bar.queued_at
+    ]
+    if not queued:
+        return
+    begins = min(at for at, _ in queued)
+    started = min((bar.started_at for bar in bars if bar.started_at), default=None)
+    if started is None or started > begins:
+        waited = in_words(((started or scale.end) - begins).total_seconds())
+        yield scale.span("waiting", begins, started or scale.end, f"waited {waited}")
+    if started is not None:
+        ended = max(bar.ended_at or scale.end for _, bar in queued)
+        told = ", ".join(f"{number} {state}".replace("_", " ") for state, number in counts.items())
+        took = in_words((ended - started).total_seconds())
+        yield scale.span(str(next(iter(counts))), started, ended, f"{told}, {took}")
 
 
 def _by_instance(bars: Sequence[GanttBar]) -> list[tuple[tuple[str, int], list[GanttBar]]]:

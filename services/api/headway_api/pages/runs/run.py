@@ -6,17 +6,21 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from fastapi import Query, Request
+from pydantic import BaseModel
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from headway.actions.dags import summaries
+from headway.actions.dags import outlines, summaries
+from headway.actions.dags.outlines import DagOutline
 from headway.db.reads import task_views
 from headway.db.reads.charts import run_times
+from headway.db.reads.charts.run_times import GanttBar
 from headway.db.reads.pages import run_pages
 from headway.db.reads.pages.paging import MOST_ROWS
 from headway.db.reads.pages.run_pages import ListedRun, RunFilter
 from headway.db.reads.task_views import AttemptView, TaskHistory
 from headway.decide.charts.critical_path import PieceKind
+from headway.decide.charts.outline import outlined
 from headway.domain.accounts import Permission
 from headway.domain.states import RunState, TaskState
 from headway_api.airflow.named import run_named
@@ -28,7 +32,7 @@ from headway_api.pages.frame.durations import in_words
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
 from headway_api.pages.logs.log_end import LogEnd, end_of_log
-from headway_api.pages.runs.gantt_svg import DrawnGantt, drawn
+from headway_api.pages.runs.gantt_svg import DrawnGantt, GanttGroups, drawn
 
 router = page_router()
 
@@ -58,6 +62,13 @@ _SPENT: Final = {
 }
 
 
+class RunPageQuery(BaseModel):
+    """Whether all tasks of a large run are shown, and which groups are folded in the chart."""
+
+    all: bool = False
+    folded: list[str] = []
+
+
 @dataclass(frozen=True, slots=True)
 class RunPage:
     """What the page of a run shows: of a large run the tasks that matter most, of `total`.
@@ -65,6 +76,7 @@ class RunPage:
     `first_failed` is the task that failed first, if any has.  `gantt` is None before the run has
     begun; `length` says what the time of its critical path was spent with.  `spark` has what the
     last attempts of tasks do in Spark, by task and map index; `zone` is the DAG's time zone.
+    `outline` has groups, and names of tasks for people, None if there are none.
     `good_version` is the version of the latest run that succeeded, of a run that has failed.
     """
 
@@ -78,6 +90,7 @@ class RunPage:
     length: str
     spark: Mapping[tuple[str, int], SparkAttempt]
     zone: str
+    outline: DagOutline | None
     good_version: int | None
 
 
@@ -87,33 +100,34 @@ def show_run(
     caller: AnyCaller,
     dag_id: str,
     run_id: str,
-    whole: Annotated[bool, Query(alias="all")] = False,
+    query: Annotated[RunPageQuery, Query()],
 ) -> Response:
     """Show a DAG run; of a large one all tasks only if that is asked for."""
-    most = MOST_ROWS if whole else _TASKS
-    found = caller.read(lambda conn: _run(caller, conn, (dag_id, run_id), most))
-    context: dict[str, Any] = {"found": found, "log": _log(caller, found.first_failed)}
+    found = caller.read(lambda conn: _run(caller, conn, (dag_id, run_id), query))
+    log = _log(caller, found.first_failed)
+    context: dict[str, Any] = {"found": found, "log": log, "query": query}
     return page(request, "run.html", caller, context)
 
 
-def _run(caller: Caller, conn: Connection, where: tuple[str, str], most: int) -> RunPage:
+def _run(caller: Caller, conn: Connection, where: tuple[str, str], query: RunPageQuery) -> RunPage:
     dag_id, run_id = where
     listed = run_named(caller, conn, dag_id, run_id, Permission.READ)
     histories = task_views.histories(conn, dag_id, run_id)
     counts = Counter(str(it.task.state) for it in histories)
-    shown = _first(histories, most)
+    shown = _first(histories, query.all)
+    summary = summaries.of_version(conn, listed.version_id)
+    outline = outlines.of_version(conn, listed.version_id) if summary.outlined else None
     start, end = listed.run.started_at, listed.run.ended_at
     gantt, length, seconds = None, "", None
     if start is not None:
         path = read_critical_path(caller, conn, dag_id, run_id)
         bars = run_times.gantt(conn, caller.page(MOST_ROWS), dag_id, run_id).rows
-        names = {(it.task.task_id, it.task.map_index) for it in shown}
-        chosen = [bar for bar in bars if (bar.task_id, bar.map_index) in names]
-        gantt, length = drawn(chosen, path.pieces, start, end or path.at), _length(path)
+        chosen, groups = _charted(histories, bars, outline, query)
+        gantt = drawn(chosen, path.pieces, start, end or path.at, groups)
+        length = _length(path)
         seconds = ((end or path.at) - start).total_seconds()
     failed = _first_failed(histories)
     counted = dict(counts.most_common())
-    spark, zone = _spark(shown), summaries.in_force(conn, dag_id).timezone
     good = _good_version(caller, conn, dag_id) if failed is not None else None
     return RunPage(
         listed,
@@ -124,14 +138,42 @@ def _run(caller: Caller, conn: Connection, where: tuple[str, str], most: int) ->
         failed,
         gantt,
         length,
-        spark,
-        zone,
+        _spark(shown),
+        summary.timezone,
+        outline,
         good,
     )
 
 
-def _first(histories: Sequence[TaskHistory], most: int) -> Sequence[TaskHistory]:
+def _charted(
+    histories: Sequence[TaskHistory],
+    bars: Sequence[GanttBar],
+    outline: DagOutline | None,
+    query: RunPageQuery,
+) -> tuple[list[GanttBar], GanttGroups | None]:
+    """Return the bars that the chart shows: of many tasks, those in no folded group come first."""
+    groups = None
+    seen = histories
+    if outline is not None:
+        states = _states(histories)
+        rows = outlined(list(states), outline.groups, set(query.folded))
+        groups = GanttGroups(rows, outline, bars, states)
+        open_ = {row.name for row in rows if not row.tasks}
+        seen = [it for it in histories if it.task.task_id in open_]
+    names = {(it.task.task_id, it.task.map_index) for it in _first(seen, query.all)}
+    return [bar for bar in bars if (bar.task_id, bar.map_index) in names], groups
+
+
+def _states(histories: Sequence[TaskHistory]) -> dict[str, dict[TaskState, int]]:
+    found: dict[str, Counter[TaskState]] = {}
+    for it in histories:
+        found.setdefault(it.task.task_id, Counter())[it.task.state] += 1
+    return {task_id: dict(its) for task_id, its in found.items()}
+
+
+def _first(histories: Sequence[TaskHistory], whole: bool) -> Sequence[TaskHistory]:
     """Return all tasks in their order; of too many those that need a look first."""
+    most = MOST_ROWS if whole else _TASKS
     if len(histories) <= most:
         return histories
     return sorted(histories, key=lambda it: _URGENCY.get(it.task.state, len(_URGENCY)))[:most]

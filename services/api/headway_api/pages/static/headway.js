@@ -1,6 +1,6 @@
-// What every page does: it stays live, shows times in a zone, answers keys, opens cells of the grid.
+// What every page does: it stays live, shows times in a zone, answers keys, opens cells of the grid, folds groups.
 import { followGrid } from "./grid.js";
-import { keepLive } from "./live.js";
+import { keepLive, listenForFolds } from "./live.js";
 import { listenToKeys } from "./keys.js";
 import { followLog, listenForLog } from "./log.js";
 import { followSliders } from "./outputs.js";
@@ -18,5 +18,6 @@ followTheme();
 afterwards();
 listenToKeys();
 listenForLog();
+listenForFolds();
 document.addEventListener("lines", showTimes);
 keepLive(document.body.dataset.topic, afterwards);

@@ -3,6 +3,7 @@
 import { morph } from "./morph.js";
 
 const REST = 250; // milliseconds between two loads at least, so that a storm of events costs little
+const AGAIN = 10_000; // milliseconds after which a stream that was refused is asked for again
 const SHARE = 4; // so many times as long as a load took; an API that is busy is asked less often
 const policy = window.trustedTypes?.createPolicy("headway", { createHTML: (text) => text });
 
@@ -20,32 +21,46 @@ export async function visit(address) {
   await reload(afterEach);
 }
 
-/** Follow a topic; `afterwards` is called when the page has changed. */
-export function keepLive(topic, afterwards) {
+/** Have links that fold groups keep the place to which the page is scrolled. */
+export function listenForFolds() {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.fold");
+    const elsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (!link || elsewhere) return;
+    event.preventDefault();
+    const address = new URL(link.getAttribute("href"), location.href);
+    address.hash = ""; // it is for pages without script
+    visit(address);
+  });
+}
+
+/** Follow topics, with spaces between; `afterwards` is called when the page has changed. */
+export function keepLive(topics, afterwards) {
   afterEach = afterwards;
   window.addEventListener("popstate", () => reload(afterwards));
-  if (!topic) return;
+  if (!topics) return;
   const shown = document.getElementById("live");
   const load = atMostOnceAtATime(() => reload(afterwards));
+  const asked = topics.split(" ").map((topic) => `topic=${encodeURIComponent(topic)}`).join("&");
   let source = null;
 
   function open() {
-    source = new EventSource(`/headway/v1/live?topic=${encodeURIComponent(topic)}`);
+    source?.close();
+    if (document.hidden) return;
+    source = new EventSource(`/headway/v1/live?${asked}`);
     source.onopen = () => say(shown, "live", false);
     source.onerror = () => {
       if (!shown.classList.contains("stale")) say(shown, `stale since ${now()}`, true);
+      if (source.readyState === EventSource.CLOSED) setTimeout(open, AGAIN);
     };
     // The first snapshot, too: something may have changed since the page was made.
     for (const kind of ["snapshot", "change", "gone"]) source.addEventListener(kind, load);
   }
 
-  document.addEventListener("visibilitychange", () => {
-    source?.close();
-    if (document.hidden) return;
-    open();
-  });
+  document.addEventListener("visibilitychange", open);
   window.addEventListener("pagehide", () => source?.close());
-  if (!document.hidden) open();
+  window.addEventListener("pageshow", (event) => event.persisted && open()); // the way back
+  open();
 }
 
 function now() {

@@ -3,15 +3,16 @@
 
 const kept = new WeakSet();
 
-/** Leave what is in this element to the script that draws it. */
+/** Leave what is in this element to the script that draws it; its attributes are the page's. */
 export function keepOut(element) {
   kept.add(element);
 }
 
 /** Make `old` like `wanted`. */
 export function morph(old, wanted) {
-  if (kept.has(old) || old.isEqualNode(wanted)) return;
+  if (old.isEqualNode(wanted)) return;
   copyAttributes(old, wanted);
+  if (kept.has(old)) return;
   const before = [...old.childNodes];
   const after = [...wanted.childNodes];
   for (let nth = 0; nth < after.length; nth += 1) {

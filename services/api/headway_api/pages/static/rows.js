@@ -29,10 +29,13 @@ class Rows {
   }
 
   async load() {
-    const answer = await fetch(this.body.dataset.cells);
+    const asked = this.body.dataset.cells;
+    const answer = await fetch(asked);
     if (!answer.ok) return;
+    const bytes = new Uint8Array(await answer.arrayBuffer());
+    if (asked !== this.body.dataset.cells) return; // a group was folded meanwhile
     const first = this.header === undefined;
-    this.read(new Uint8Array(await answer.arrayBuffer()));
+    this.read(bytes);
     if (first) this.begin();
     this.draw(true);
   }
@@ -53,7 +56,6 @@ class Rows {
     keepOut(this.body);
     this.height = this.body.querySelector("tr").getBoundingClientRect().height;
     this.first = Number(this.body.dataset.first);
-    this.body.dataset.drawn = ""; // what leads to other rows is not needed any more
     window.addEventListener("scroll", this.look, { passive: true });
     window.addEventListener("resize", this.look, { passive: true });
   }
@@ -70,31 +72,37 @@ class Rows {
     this.drawn = new Map(drawn.map((row) => [row.element.dataset.task, row]));
     this.above.firstElementChild.style.height = `${from * this.height}px`;
     this.below.firstElementChild.style.height = `${(this.rows.length - until) * this.height}px`;
+    const focused = document.activeElement?.closest(".grid tr")?.dataset.task;
     replaceChildren(this.body, [this.above, ...drawn.map((row) => row.element), this.below]);
+    for (const link of this.body.querySelectorAll(".fold")) link.href = addressFolding(link.closest("tr").dataset.task);
+    const now = focused && this.drawn.get(focused)?.element.querySelector("a");
+    if (now && document.activeElement !== now) now.focus({ preventScroll: true });
     this.afterwards(this.rows.map((row) => row.task_id));
   }
 
-  /** Return a row and its cells; one that is drawn stays for as long as its cells are the same. */
-  row({ task_id: task, mapped, nth }) {
+  /** Return a row and its cells; one that is drawn stays for as long as it is the same. */
+  row({ nth, ...row }) {
     const count = this.header.rows.length;
     const cells = this.runs.map((_, place) => this.cells[place * count + nth]).join();
-    const known = this.drawn.get(task);
-    return known?.cells === cells ? known : { cells, element: this.rowElement(task, mapped, nth) };
+    const known = this.drawn.get(row.task_id);
+    const same = known?.cells === cells && known.row.folded === row.folded && known.row.size === row.size;
+    return same ? known : { row, cells, element: this.rowElement(row, nth) };
   }
 
-  rowElement(task, mapped, nth) {
+  rowElement(row, nth) {
     const name = document.createElement("th");
     name.scope = "row";
-    name.textContent = mapped ? `${task} (mapped)` : task;
+    if (row.depth) name.className = `in-${Math.min(row.depth, 6)}`;
+    name.append(...(row.size ? groupName(row) : taskName(row)));
     const cells = document.createElement("td");
-    cells.append(this.drawing(task, nth));
-    const row = document.createElement("tr");
-    row.dataset.task = task;
-    row.append(name, cells);
-    return row;
+    cells.append(this.drawing(row.task_id, row.name ?? row.task_id, nth));
+    const drawn = document.createElement("tr");
+    drawn.dataset.task = row.task_id;
+    drawn.append(name, cells);
+    return drawn;
   }
 
-  drawing(task, nth) {
+  drawing(task, name, nth) {
     const side = Number(this.body.dataset.cell);
     const drawing = this.element("svg", { class: "cells", width: this.runs.length * side, height: side });
     drawing.dataset.task = task;
@@ -103,7 +111,7 @@ class Rows {
     if (retried) drawing.append(this.element("path", { class: "retried", d: retried }));
     drawing.setAttribute("role", "img");
     const said = [...counts].map(([state, count]) => `${count} ${state.replaceAll("_", " ")}`);
-    drawing.setAttribute("aria-label", `${task}: ${said.join(", ")}`);
+    drawing.setAttribute("aria-label", `${name}: ${said.join(", ")}`);
     return drawing;
   }
 
@@ -136,6 +144,36 @@ function replaceChildren(parent, children) {
   if (before.length !== children.length) parent.replaceChildren(...children);
   else if (before.some((child, nth) => child !== children[nth] && children.includes(child))) parent.replaceChildren(...children);
   else before.forEach((child, nth) => child === children[nth] || child.replaceWith(children[nth]));
+}
+
+function taskName({ task_id: task, name, mapped }) {
+  if (!name) return [mapped ? `${task} (mapped)` : task];
+  const shown = document.createElement("span");
+  shown.title = task;
+  shown.textContent = mapped ? `${name} (mapped)` : name;
+  return [shown];
+}
+
+function groupName({ task_id: group, name, size, folded, told }) {
+  const [link, mark, tasks] = ["a", "span", "small"].map((tag) => document.createElement(tag));
+  mark.setAttribute("aria-hidden", "true");
+  mark.textContent = folded ? "▸ " : "▾ ";
+  link.className = "fold";
+  link.setAttribute("aria-expanded", String(!folded));
+  link.title = `${group}${told ? `: ${told}` : ""}. ${folded ? "Unfold" : "Fold"} this group`;
+  link.append(mark, name || group);
+  tasks.textContent = size === 1 ? "1 task" : `${size} tasks`;
+  return [link, " ", tasks];
+}
+
+/** Return the address of this page with a group folded, or unfolded if it is. */
+function addressFolding(group) {
+  const address = new URL(location.href);
+  const before = address.searchParams.getAll("folded");
+  address.searchParams.delete("folded");
+  for (const name of before) if (name !== group) address.searchParams.append("folded", name);
+  if (!before.includes(group)) address.searchParams.append("folded", group);
+  return address;
 }
 
 function gap() {

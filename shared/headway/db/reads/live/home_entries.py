@@ -21,6 +21,7 @@ MOST_COUNTED: Final = 1_001
 LOOKED_AT: Final = 1_000
 """Among how many of the runs that ended last those that failed are looked for."""
 
+# A process that has died changes nothing: that it does not beat is told every 15 seconds, at first.
 HOME = hot("""
     WITH visible AS (
         SELECT dag_id FROM dag
@@ -74,8 +75,11 @@ HOME = hot("""
     SELECT 'processes', false,
            CAST(jsonb_build_object(
                'processes', count(*), 'draining', count(drain_requested_at),
-               'latest', max(id)) AS text)
+               'latest', max(id),
+               'silent', coalesce(sum(greatest(0, least(
+                   floor(extract(epoch FROM now() - beat.beat_at) / 15), 8))), 0)) AS text)
       FROM process
+      LEFT JOIN process_beat AS beat ON beat.process_id = process.id
      WHERE ended_at IS NULL AND CAST(:bundles AS text[]) IS NULL
      UNION ALL
     (SELECT 'running/' || dag_id || '/' || run_id, false,

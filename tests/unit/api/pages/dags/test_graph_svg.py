@@ -74,6 +74,13 @@ def test_a_folded_group_is_a_box_like_that_of_a_task() -> None:
     assert graph.groups == []
 
 
+def test_marks_leave_less_room_for_names() -> None:
+    names = {"a": "a" * 40, "g": "g" * 40}
+    graph = drawn(nested(UPSTREAM, GROUPS, {"g"}), names, marked=True)
+
+    assert {it.name: len(it.label) for it in graph.nodes if it.name in names} == {"a": 20, "g": 18}
+
+
 def test_a_label_stands_in_the_gap_which_is_wide_enough() -> None:
     text = "a label of some length"
     graph = drawn(nested({"a": [], "b": ["a"]}, labels={("a", "b"): text}))

@@ -2,10 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
+from headway.actions.dags.outlines import DagOutline
 from headway.decide.charts.grid import CODED, MAPPED, RETRIED
+from headway.domain.dag.task_groups import GroupSpec
 from headway.domain.states import RunState, RunType, TaskState
 from headway_api.native.dags.grid import GridColumn, GridHeader, GridTask
-from headway_api.pages.dags.grid_svg import CELL, drawn
+from headway_api.pages.dags.grid_rows import grid_sheet
+from headway_api.pages.dags.grid_svg import CELL, ROWS, DrawnGrid
+from headway_api.pages.dags.grid_svg import drawn as drawn_sheet
 
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 _SUCCESS, _FAILED = CODED.index(TaskState.SUCCESS) + 1, CODED.index(TaskState.FAILED) + 1
@@ -35,6 +39,10 @@ def _header(versions: list[int], minutes: list[int | None], tasks: list[str]) ->
         several=MAPPED,
         next_cursor=None,
     )
+
+
+def drawn(header: GridHeader, cells: bytes, part: str = "") -> DrawnGrid:
+    return drawn_sheet(grid_sheet(header, cells, part))
 
 
 def test_the_oldest_run_is_on_the_left_and_states_are_paths() -> None:
@@ -77,3 +85,17 @@ def test_a_grid_without_runs_is_empty() -> None:
     grid = drawn(_header([], [], ["a"]), b"")
 
     assert (grid.width, len(grid.columns), grid.rows[0].paths) == (0, 0, [])
+
+
+def test_a_grid_is_large_however_many_of_its_tasks_are_folded() -> None:
+    tasks = [f"g.t{nth}" for nth in range(ROWS + 1)]
+    outline = DagOutline((GroupSpec(group_id="g", tasks=tuple(tasks)),))
+    sheets = [
+        grid_sheet(_header([], [], tasks[:count]), b"", "", outline, folded)
+        for count, folded in ((ROWS + 1, set()), (ROWS + 1, {"g"}), (ROWS, set()))
+    ]
+
+    first, second, small = [drawn_sheet(sheet) for sheet in sheets]
+
+    assert [grid.large for grid in (first, second, small)] == [True, True, False]
+    assert [len(grid.rows) for grid in (first, second, small)] == [ROWS, 1, ROWS + 1]

@@ -2,11 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
+from headway.actions.dags.outlines import DagOutline
 from headway.db.reads.charts.run_times import GanttBar
 from headway.decide.charts.critical_path import PieceKind
+from headway.decide.charts.outline import outlined
+from headway.domain.dag.task_groups import GroupSpec
 from headway.domain.states import Outcome, TaskState
 from headway_api.native.runs.charts import CriticalPiece
-from headway_api.pages.runs.gantt_svg import drawn
+from headway_api.pages.runs.gantt_svg import GanttGroups, GanttRow, drawn
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
@@ -68,7 +71,7 @@ def test_attempts_of_an_instance_share_a_row_and_one_without_any_is_empty() -> N
     first, second = drawn(bars, [], START, _end(100)).rows
 
     assert [it.kind for it in first.spans] == ["waiting", "success", "waiting", "success"]
-    assert (second.task_id, list(second.spans)) == ("b", [])
+    assert (second.row.task_id, list(second.spans)) == ("b", [])
 
 
 def test_the_critical_path_is_on_the_rows_of_its_tasks() -> None:
@@ -88,6 +91,47 @@ def test_the_critical_path_is_on_the_rows_of_its_tasks() -> None:
 
     assert [(it.kind, it.x, it.width) for it in a.critical] == [("scheduling", 0.0, 50.0)]
     assert list(b.critical) == []
+
+
+def test_a_group_has_a_bar_from_its_first_task_to_its_last() -> None:
+    bars = [_bar("g.a", 1, 10, 20, 30), _bar("b", 1, 0, 1, 2), _bar("g.c", 1, 30, 40, 60)]
+    group = GroupSpec(group_id="g", tasks=("g.a", "g.c"))
+    states = {it.task_id: {TaskState.SUCCESS: 1} for it in bars} | {"g.c": {TaskState.FAILED: 1}}
+    outline = DagOutline([group])
+
+    def rows(*folded: str) -> list[GanttRow]:
+        listed = outlined([bar.task_id for bar in bars], [group], set(folded))
+        groups = GanttGroups(listed, outline, bars, states)
+        shown = [bar for bar in bars if not folded or bar.task_id == "b"]
+        return list(drawn(shown, [], START, _end(100), groups).rows)
+
+    found = rows()
+    assert [(it.row.name, it.row.depth) for it in found] == [("g", 0), ("a", 1), ("c", 1), ("b", 0)]
+    assert found[0].counts == {TaskState.FAILED: 1, TaskState.SUCCESS: 1}
+    assert [(it.kind, it.x, it.width) for it in found[0].spans] == [
+        ("waiting", 10.0, 10.0),
+        ("failed", 20.0, 40.0),
+    ]
+    assert found[0].spans[1].title == "1 failed, 1 success, 40 s"
+    assert [it.row.name for it in rows("g")] == ["g", "b"]
+
+
+def test_a_group_that_goes_on_has_a_bar_to_the_present_and_one_without_attempts_none() -> None:
+    group = GroupSpec(group_id="g", tasks=("g.a", "g.b"))
+    listed = outlined(["g.a", "g.b"], [group])
+    states = {"g.a": {TaskState.RUNNING: 1}}
+
+    def spans(*bars: GanttBar) -> list[tuple[str, float, float]]:
+        groups = GanttGroups(listed, DagOutline([group]), bars, states)
+        row = drawn([], [], START, _end(100), groups).rows[0]
+        return [(it.kind, it.x, it.width) for it in row.spans]
+
+    assert spans(_bar("g.a", 1, 0, 10), _bar("g.b", 1, 0, 1, 2)) == [
+        ("waiting", 0.0, 1.0),
+        ("running", 1.0, 99.0),
+    ]
+    assert spans(_bar("g.a", 1, 50)) == [("waiting", 50.0, 50.0)]
+    assert spans(_bar("g.a", 0, None)) == []
 
 
 def test_the_shortest_bar_can_be_seen_and_ticks_are_few() -> None:
