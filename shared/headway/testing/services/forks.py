@@ -27,7 +27,7 @@ _OF_A_PROGRAM: Final = ("LD_", "PYTHON")
 def start_service(
     kind: str, environment: Mapping[str, str], folder: Path, log: IO[bytes]
 ) -> "Service | subprocess.Popen[bytes]":
-    """Start the command `headway KIND` in `folder`; it writes to `log`."""
+    """Start a service by its command, in `folder`; it writes to `log`."""
     if _can_fork(environment):
         return _fork([kind], environment, folder, log, log)
     return subprocess.Popen(
