@@ -1,6 +1,6 @@
 """What a DAG is, as data: the form that is stored, scheduled and shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -47,17 +47,35 @@ class TimetableSpec:
     arguments: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
+class Combined(StrEnum):
+    """How items are made of those of other inputs: what decides how many there are."""
+
+    MAP = "map"
+    ZIP = "zip"
+    ZIP_LONGEST = "zip_longest"
+    CONCAT = "concat"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapInput:
     """What a mapped task is expanded over: so many literal values, or another task's XCom.
 
-    Without `task_id` it is literal and `length` is known.
+    Without `task_id` it is literal and `length` is known; or it is `combined` of its `parts`.
     """
 
     argument: str
     length: int | None = None
     task_id: str | None = None
     key: str = "return_value"
+    combined: Combined | None = None
+    parts: tuple["MapInput", ...] = ()
+
+    def sources(self) -> Iterator[tuple[str, str]]:
+        """Yield the task and the key of each XCom that it is made of."""
+        if self.task_id is not None:
+            yield self.task_id, self.key
+        for part in self.parts:
+            yield from part.sources()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +127,10 @@ class TaskSpec:
     task_display_name: str | None = None
     params: Mapping[str, JsonValue] = field(default_factory=dict)
     param_schemas: tuple[ParamSchema, ...] = ()
+
+    def map_sources(self) -> Iterator[tuple[str, str]]:
+        """Yield the task and the key of each XCom that it is expanded over."""
+        return (found for each in self.mapped_over for found in each.sources())
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:
