@@ -63,6 +63,7 @@ LATER_OF_TASKS: Final = frozenset(
         "task_display_name",
         "params",
         "param_schemas",
+        "map_index_template",
     }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what

@@ -331,6 +331,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         task_display_name="Land",
         params={"limit": 3},
         param_schemas=(ParamSchema(name="limit", schema={"type": "integer"}),),
+        map_index_template="{{ task.op_kwargs['x'] }}",
     )
     spec = replace(
         SMALL,

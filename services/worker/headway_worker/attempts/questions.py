@@ -88,6 +88,10 @@ class Questions:
                 key, left = str(question["key"]), question["value"]
                 self._patiently(lambda: self.database.push_xcom(claimed, key, left))
                 return {"saved": True}
+            case "name_instance":
+                name = str(question["name"])
+                self._patiently(lambda: self.database.name_instance(claimed, name))
+                return {"saved": True}
             case "save_handle" | "prior_handle":
                 return self._handle(claimed, question)
             case unknown:

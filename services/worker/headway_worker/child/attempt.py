@@ -150,6 +150,10 @@ class ChannelRuntime(Asking):
         check_size(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
         self.ask({"ask": "push_xcom", "key": key, "value": value})
 
+    def name_instance(self, name: str) -> None:
+        """Tell what the task instance is called."""
+        self.ask({"ask": "name_instance", "name": name})
+
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return a connection, None if there is none; errors as for any question."""
         answer = self.ask({"ask": "connection", "name": conn_id})

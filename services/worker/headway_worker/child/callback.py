@@ -34,6 +34,10 @@ class CallbackRuntime(Asking):
         """Refuse: the attempt has ended."""
         raise AirflowException(f"A callback cannot leave the XCom {key!r}: its task has ended.")
 
+    def name_instance(self, name: str) -> None:
+        """Refuse: the attempt has ended."""
+        raise AirflowException(f"A callback cannot call the instance {name!r}: it has ended.")
+
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return a connection that the DAG is granted, None if there is none."""
         answer = self.ask({"ask": "connection", "name": conn_id})

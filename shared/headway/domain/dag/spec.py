@@ -89,7 +89,7 @@ class TaskSpec:
     its instances are to have ended.  `notifiers` are its own, and its DAG's about its tasks.
     `owner` is whom people ask about the task, `task_display_name` what they call it.
     `on_failure_fail_dagrun` is for teardowns: the run fails with such a one.  `params` are laid
-    over its DAG's.
+    over its DAG's.  `map_index_template` says what an instance is called.
     """
 
     task_id: str
@@ -127,6 +127,7 @@ class TaskSpec:
     task_display_name: str | None = None
     params: Mapping[str, JsonValue] = field(default_factory=dict)
     param_schemas: tuple[ParamSchema, ...] = ()
+    map_index_template: str | None = None
 
     def map_sources(self) -> Iterator[tuple[str, str]]:
         """Yield the task and the key of each XCom that it is expanded over."""

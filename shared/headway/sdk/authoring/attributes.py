@@ -120,6 +120,7 @@ class TaskAttributes:
     trigger_rule = OptionAttribute()
     depends_on_past = OptionAttribute()
     task_display_name = OptionAttribute()
+    map_index_template = OptionAttribute()
     doc_md = OptionAttribute()
     owner = OptionAttribute()
     params = ParamsAttribute()

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from tests.integration.api.conftest import Api
 from tests.integration.api.native.conftest import RUN, move, sql
 
+from headway.db.execution.attempts import name_instance
 from headway.domain.dag.retry import Next
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.states import Outcome, TaskState
@@ -180,6 +181,11 @@ def test_a_mapped_task_lists_its_instances(api: Api, viewer: TestClient) -> None
 
     assert "has 3 instances" in viewer.get(link[1]).text
     assert viewer.get(f"{link[1]}/1").status_code == 200
+    with api.engine.begin() as conn:
+        name_instance(conn, claimed[1].key, "<b>UA</b>")
+    for place in (link[1], f"{link[1]}/1", found[1]):
+        assert "&lt;b&gt;UA&lt;/b&gt;" in viewer.get(place).text
+    assert "<title>m[1] (&lt;b&gt;UA&lt;/b&gt;) in" in viewer.get(f"{link[1]}/1").text
     assert viewer.get(f"{link[1]}/7").status_code == 404
 
 

@@ -336,6 +336,7 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
             database.push_xcom(work.claimed, "k", 1)
             database.push_xcom(work.claimed, "k", 2)
             database.save_handle(work.claimed, {"app": 1})
+            database.name_instance(work.claimed, "UA")
         half = SparkProgress(stages=1, tasks=4, tasks_done=2)
         said = [SparkNews(key=key, progress=half) for key in keys]
         database.tell(said)

@@ -37,6 +37,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "queue": ("other", "other"),
     "trigger_rule": ("all_done", TriggerRule.ALL_DONE),
     "depends_on_past": (True, True),
+    "map_index_template": ("{{ ds }}", "{{ ds }}"),
     "task_display_name": ("Land the files", "Land the files"),
     "doc_md": ("# Why", "# Why"),
     "owner": ("ann", "ann"),
