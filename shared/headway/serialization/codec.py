@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgpack
 
 from headway.domain.arguments import MAPPINGS, PLAIN
-from headway.domain.dag.spec import DagSpec, TaskSpec
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec
 from headway.domain.errors import SerializationError
 from headway.serialization import decoding as bounded
 from headway.timetables.registry import MOST_LEVELS
@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT_VERSION: Final = 2
-READABLE: Final = (1, 2)
-"""Formats that are read.  What the first one lacks has defaults."""
+COMBINED_FORMAT: Final = 3
+READABLE: Final = (1, 2, 3)
+"""Formats that are read.  What the first one lacks has defaults.
+
+The third is written for DAGs alone that expand a task over combined outputs: a release that does
+not know these would take them for empty lists, and is to refuse the DAG.
+"""
 
 LATER: Final = frozenset(
     {
@@ -60,6 +65,7 @@ LATER_OF_TASKS: Final = frozenset(
         "param_schemas",
         "start_date",
         "end_date",
+        "map_index_template",
     }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
@@ -72,6 +78,9 @@ A release that does not know those of tasks tries them again after any exception
 nobody, and knows no deadlines.  It runs a task whatever the task's own dates are.
 """
 
+LATER_OF_INPUTS: Final = frozenset({"combined", "parts"})
+"""The same of what mapped tasks are expanded over."""
+
 LARGEST: Final = 64 * 2**20
 """Bytes of a serialized DAG beyond which it is refused."""
 
@@ -82,7 +91,11 @@ MOST_ELEMENTS: Final = 5_000_000
 MOST_CONTAINERS: Final = 600_000
 """Items of lists and maps in it, and lists and maps: enough for a hundred thousand tasks."""
 
-_LATER: Final[Mapping[type, frozenset[str]]] = {DagSpec: LATER, TaskSpec: LATER_OF_TASKS}
+_LATER: Final[Mapping[type, frozenset[str]]] = {
+    DagSpec: LATER,
+    TaskSpec: LATER_OF_TASKS,
+    MapInput: LATER_OF_INPUTS,
+}
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
@@ -91,7 +104,7 @@ def encode(spec: DagSpec) -> bytes:
 
     This is done in every child that parses or runs user code; none of them needs pydantic.
     """
-    data: bytes = msgpack.packb({"format": FORMAT_VERSION, "dag": _plain(spec)})
+    data: bytes = msgpack.packb({"format": _format(spec), "dag": _plain(spec)})
     if len(data) > LARGEST:
         raise SerializationError(
             f"The DAG {spec.dag_id} takes {len(data):,} bytes; {LARGEST:,} is the limit. "
@@ -121,7 +134,7 @@ def decode(data: bytes, left: bounded.DecodeBudget | None = None) -> DagSpec:
     if envelope["format"] not in READABLE:
         raise SerializationError(
             f"The serialized DAG is of format {envelope['format']!r}; this Headway reads formats "
-            f"{' and '.join(map(str, READABLE))}. Let the parser of this version read the DAG file "
+            f"{READABLE[0]} to {READABLE[-1]}. Let the parser of this version read the DAG file "
             "again."
         )
     try:
@@ -133,6 +146,11 @@ def decode(data: bytes, left: bounded.DecodeBudget | None = None) -> DagSpec:
 def fingerprint(data: bytes, manifest_hash: str) -> str:
     """Return what identifies a DAG's version: its serialized form and the code it was read from."""
     return sha256(sha256(data).digest() + manifest_hash.encode()).hexdigest()
+
+
+def _format(spec: DagSpec) -> int:
+    combines = any(each.combined for task in spec.tasks for each in task.mapped_over)
+    return COMBINED_FORMAT if combines else FORMAT_VERSION
 
 
 @cache

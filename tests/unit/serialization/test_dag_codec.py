@@ -1,4 +1,5 @@
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,14 +18,21 @@ from headway.domain.dag.catchup import Catchup, Overlap
 from headway.domain.dag.deadline import DeadlineMoment, DeadlineSpec
 from headway.domain.dag.notifiers import NotifierSpec, NotifyEvent
 from headway.domain.dag.param_schema import ParamSchema
-from headway.domain.dag.spec import DagSpec, Jitter, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import Combined, DagSpec, Jitter, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.weights import WeightRule
 from headway.domain.errors import SerializationError
 from headway.domain.states import OnLost
 from headway.serialization import codec
-from headway.serialization.codec import FORMAT_VERSION, LARGEST, LATER, LATER_OF_TASKS
+from headway.serialization.codec import (
+    FORMAT_VERSION,
+    LARGEST,
+    LATER,
+    LATER_OF_INPUTS,
+    LATER_OF_TASKS,
+    READABLE,
+)
 from headway.serialization.definitions import define
 
 T = TypeVar("T")
@@ -78,8 +86,14 @@ NOTIFIERS = some(
 PARAM_SCHEMAS = some(st.builds(ParamSchema, name=NAMES, schema=ARGUMENTS, description=TEXTS))
 EVENTS = some(st.sampled_from(CallbackEvent))
 LIMITS = st.none() | COUNTS
-INPUTS = st.builds(
-    MapInput, argument=NAMES, length=LIMITS, task_id=st.none() | NAMES, key=st.text(max_size=8)
+INPUTS = st.recursive(
+    st.builds(
+        MapInput, argument=NAMES, length=LIMITS, task_id=st.none() | NAMES, key=st.text(max_size=8)
+    ),
+    lambda parts: st.builds(
+        MapInput, argument=NAMES, combined=st.sampled_from(Combined), parts=some(parts)
+    ),
+    max_leaves=3,
 )
 TASKS = st.builds(
     TaskSpec,
@@ -187,13 +201,25 @@ def backwards(value: JsonValue) -> JsonValue:
     return value
 
 
+def written_input(each: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in each.items() if name not in LATER_OF_INPUTS or value}
+    return {
+        name: [written_input(part) for part in value] if name == "parts" else value
+        for name, value in kept.items()
+    }
+
+
 @given(DAGS)
 def test_the_bytes_hold_what_pydantic_makes_of_the_dag(dag: DagSpec) -> None:
     """They were made by it once, and it still reads them."""
     plain = pydantic.TypeAdapter(DagSpec).dump_python(dag, mode="json")
     written = {name: value for name, value in plain.items() if name not in LATER or value}
     written["tasks"] = [
-        {name: value for name, value in task.items() if name not in LATER_OF_TASKS or value}
+        {
+            name: [written_input(each) for each in value] if name == "mapped_over" else value
+            for name, value in task.items()
+            if name not in LATER_OF_TASKS or value
+        }
         for task in plain["tasks"]
     ]
 
@@ -242,9 +268,9 @@ def test_the_format_version_comes_with_the_bytes() -> None:
     assert msgpack.unpackb(codec.encode(SMALL))["format"] == FORMAT_VERSION
 
 
-@pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 0, "1", None, [1]])
+@pytest.mark.parametrize("version", [READABLE[-1] + 1, 0, "1", None, [1]])
 def test_another_format_says_how_to_get_this_one(version: object) -> None:
-    with pytest.raises(SerializationError, match=r"is of format .* reads formats 1 and 2\. Let"):
+    with pytest.raises(SerializationError, match=r"is of format .* reads formats 1 to 3\. Let"):
         codec.decode(stored(format=version))
 
 
@@ -307,6 +333,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         param_schemas=(ParamSchema(name="limit", schema={"type": "integer"}),),
         start_date=datetime(2026, 1, 1, tzinfo=UTC),
         end_date=datetime(2026, 2, 1, tzinfo=UTC),
+        map_index_template="{{ task.op_kwargs['x'] }}",
     )
     spec = replace(
         SMALL,
@@ -366,6 +393,30 @@ def test_the_order_of_what_a_task_is_mapped_over_is_part_of_it() -> None:
         return codec.encode(replace(SMALL, tasks=(task,)))
 
     assert of(inputs) != of(inputs[::-1])
+
+
+COMBINED = MapInput(
+    argument="x", combined=Combined.ZIP, parts=(MapInput(argument="x", task_id="a"),)
+)
+
+
+def test_a_release_that_knows_no_combined_outputs_is_to_refuse_a_dag_with_them() -> None:
+    """It would take them for empty lists, and skip the tasks."""
+    task = replace(SMALL.tasks[0], mapped_over=(COMBINED,))
+
+    assert msgpack.unpackb(codec.encode(replace(SMALL, tasks=(task,))))["format"] == 3
+
+
+def test_what_is_combined_is_written_only_where_it_says_something() -> None:
+    plain = replace(SMALL.tasks[0], mapped_over=(MapInput(argument="x", length=2),))
+    combined = replace(SMALL.tasks[0], mapped_over=(COMBINED,))
+    stored = msgpack.unpackb(codec.encode(replace(SMALL, tasks=(plain, combined))))["dag"]["tasks"]
+    texts = [json.loads(text) for _, text in define([plain, combined])]
+
+    for tasks in (stored, texts):
+        assert not LATER_OF_INPUTS & tasks[0]["mapped_over"][0].keys()
+        [part] = tasks[1]["mapped_over"][0]["parts"]
+        assert not LATER_OF_INPUTS & part.keys()
 
 
 def test_a_dag_that_is_too_large_is_refused_on_both_ways() -> None:

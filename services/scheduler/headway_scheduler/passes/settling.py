@@ -97,12 +97,11 @@ def _lengths(
 ) -> dict[int, Lengths]:
     """Return what the mapped tasks that are still to be expanded are expanded over, by run."""
     wanted = {
-        (run, source.task_id, source.key)
+        (run, *source)
         for run, (graph, whole) in runs.items()
         for task_id, task_counts in whole.tasks.items()
         if task_counts.placeholder and task_id in graph.tasks
-        for source in graph.tasks[task_id].mapped_over
-        if source.task_id is not None
+        for source in graph.tasks[task_id].map_sources()
     }
     found: dict[int, dict[tuple[str, str], int | None]] = {}
     if wanted:

@@ -85,9 +85,8 @@ class Questions:
                 return self._patiently(lambda: self._read_xcom(claimed, question))
             case "latest_run" | "last_success":
                 return self._patiently(lambda: self._tell_of_runs(claimed, question))
-            case "push_xcom":
-                key, left = str(question["key"]), question["value"]
-                self._patiently(lambda: self.database.push_xcom(claimed, key, left))
+            case "push_xcom" | "name_instance":
+                self._patiently(lambda: self._save(claimed, question))
                 return {"saved": True}
             case "trigger_run" | "run_state":
                 return self._patiently(lambda: self._trigger(claimed, question))
@@ -95,6 +94,12 @@ class Questions:
                 return self._handle(claimed, question)
             case unknown:
                 return {"error": f"The worker does not know the question {unknown!r}."}
+
+    def _save(self, claimed: Claimed, question: Frame) -> None:
+        if question["ask"] == "name_instance":
+            self.database.name_instance(claimed, str(question["name"]))
+        else:
+            self.database.push_xcom(claimed, str(question["key"]), question["value"])
 
     def _trigger(self, claimed: Claimed, question: Frame) -> Frame:
         if question["ask"] == "run_state":

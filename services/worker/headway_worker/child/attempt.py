@@ -175,6 +175,10 @@ class ChannelRuntime(Asking):
         state: str | None = self.ask({"ask": "run_state", **_named(of)})["state"]
         return None if state is None else RunState(state)
 
+    def name_instance(self, name: str) -> None:
+        """Tell what the task instance is called."""
+        self.ask({"ask": "name_instance", "name": name})
+
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return a connection, None if there is none; errors as for any question."""
         answer = self.ask({"ask": "connection", "name": conn_id})

@@ -46,6 +46,10 @@ class CallbackRuntime(Asking):
         """Refuse, as a callback waits for no run."""
         raise AirflowException(f"A callback cannot wait for the run {of.run_id!r}.")
 
+    def name_instance(self, name: str) -> None:
+        """Refuse: the attempt has ended."""
+        raise AirflowException(f"A callback cannot call the instance {name!r}: it has ended.")
+
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return a connection that the DAG is granted, None if there is none."""
         answer = self.ask({"ask": "connection", "name": conn_id})

@@ -234,6 +234,12 @@ class WorkerDatabase:
             if not xcoms.push(conn, claimed.key, key, value):
                 raise ConflictError(GIVEN_AWAY)
 
+    def name_instance(self, claimed: Claimed, name: str) -> None:
+        """Record what the task instance is called."""
+        with self.engine.begin() as conn:
+            if not attempts.name_instance(conn, claimed.key, name):
+                raise ConflictError(GIVEN_AWAY)
+
     def save_handle(self, claimed: Claimed, handle: Mapping[str, JsonValue]) -> None:
         """Record what the attempt has running elsewhere."""
         with self.engine.begin() as conn:

@@ -187,11 +187,10 @@ def _lengths(
     """Return what tasks that are to be expanded, and the wanted one, are expanded over."""
     inputs: Sequence[tuple[int, str, str]] = sorted(
         {
-            (run.id, source.task_id, source.key)
+            (run.id, *source)
             for task_id, task_counts in tasks.items()
             if (task_counts.placeholder or task_id == wanted) and task_id in graph.tasks
-            for source in graph.tasks[task_id].mapped_over
-            if source.task_id is not None
+            for source in graph.tasks[task_id].map_sources()
         }
     )
     found = run_snapshots.lengths(conn, inputs)

@@ -84,7 +84,6 @@ OF_TASKS: Final[Mapping[str, OldArgument]] = {
     "pre_execute": _unless(),
     "post_execute": _unless(),
     "task_display_name": _unless(),
-    "map_index_template": _unless(),
     "params": _unless({}),
     "task_group": _unless(),
 }

@@ -71,8 +71,8 @@ def check_instance(trial: Trial, task_id: str, map_index: int) -> None:
         raise DagError(f"{task.where}: it is mapped; say for which map index it shall run.")
     runtime = LoneRuntime(task_id, trial.xcoms, mapped=trial.mapped)
     inputs = task.spec.mapped_over
-    sources = [(source.task_id, source.key) for source in inputs if source.task_id is not None]
-    there = map_length(inputs, {source: runtime.xcom_length(*source) for source in sources})
+    lengths = {source: runtime.xcom_length(*source) for source in task.spec.map_sources()}
+    there = map_length(inputs, lengths)
     if map_index >= there:
         raise DagError(f"{task.where}: it has {there} instances; {map_index} is none of them.")
 

@@ -55,10 +55,8 @@ class TestRun:
         return TaskCounts(Counter(states.values()), undecided, bool(task.mapped_over))
 
     def _lengths(self) -> dict[tuple[str, str], int | None]:
-        sources = {
-            (source.task_id, source.key) for task in self.spec.tasks for source in task.mapped_over
-        }
-        return {(name, key): self._length(name, key) for name, key in sources if name is not None}
+        sources = {source for task in self.spec.tasks for source in task.map_sources()}
+        return {source: self._length(*source) for source in sources}
 
     def _length(self, task_id: str, key: str) -> int | None:
         states = self.states[task_id]

@@ -123,6 +123,7 @@ class Trial:
             self.secrets,
             lambda conn_id: self.spark(key, stack).spark_driver(conn_id),
             virtualenvs=configuration.home() / "cache" / "virtualenvs",
+            named=lambda name: say(instance_name(task_id, map_index), f"is {name!r}"),
         )
 
     def _advised(self, result: Result) -> Result:

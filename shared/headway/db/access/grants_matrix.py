@@ -175,7 +175,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "pool, pool_slots, queue, priority, rank, priority_class, limited, up_total, "
         "scheduled_at), DELETE, UPDATE (map_index, state, attempt, failures, losses, skips, "
         "retry_at, scheduled_at, started_at, ended_at, rank, up_total, up_success, up_failed, "
-        "up_upstream_failed, up_skipped, up_removed)",
+        "up_upstream_failed, up_skipped, up_removed, rendered_map_index)",
         "wake": "SELECT, INSERT, DELETE",
         "xcom": "SELECT",
     },
@@ -206,7 +206,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
         "error, handle, claimed_until)",
         "task_instance": "SELECT, UPDATE (state, failures, losses, skips, retry_at, started_at, "
-        "ended_at, process_id)",
+        "ended_at, process_id, rendered_map_index)",
         "wake": "INSERT",
         "xcom": "SELECT, INSERT, UPDATE (value, length)",
     },

@@ -165,6 +165,17 @@ REPORTED = text("""
 """)
 
 
+# Only the attempt that holds the token may name its task instance.
+NAME = text("""
+    UPDATE task_instance AS task
+       SET rendered_map_index = :name
+      FROM task_attempt AS it
+     WHERE it.task_instance_id = :task_id AND it.attempt = :attempt AND it.token = :token
+       AND it.phase IN ('running', 'stopping')
+       AND task.id = it.task_instance_id AND task.attempt = it.attempt
+""")
+
+
 _TERMINAL: Final = sorted(map(str, TERMINAL))
 
 
@@ -269,6 +280,12 @@ def report(conn: Connection, reports: Sequence[Report]) -> dict[AttemptKey, Task
     callbacks.add_of_tasks(conn, ended)
     notified_events.add_of_tasks(conn, ended)
     return accepted
+
+
+def name_instance(conn: Connection, key: AttemptKey, name: str) -> bool:
+    """Say what the task instance is called; False if the attempt is no longer the caller's."""
+    parameters = {**attempt_keys.parameters(key), "name": name}
+    return conn.execute(NAME, parameters).rowcount > 0
 
 
 def reported(conn: Connection, key: AttemptKey) -> Outcome | None:

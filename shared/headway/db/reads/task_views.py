@@ -16,7 +16,7 @@ from headway.domain.states import Outcome, Phase, TaskState
 TASKS = text("""
     SELECT run.dag_id, run.run_id, task.task_id, task.map_index, task.state, task.attempt,
            task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
-           task.started_at, task.ended_at
+           task.started_at, task.ended_at, task.rendered_map_index
       FROM task_instance AS task
       JOIN dag_run AS run ON run.id = task.dag_run_id
      WHERE run.dag_id = :dag_id AND run.run_id = :run_id
@@ -28,7 +28,7 @@ TASKS = text("""
 INSTANCES = text("""
     SELECT run.dag_id, run.run_id, task.task_id, task.map_index, task.state, task.attempt,
            task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
-           task.started_at, task.ended_at
+           task.started_at, task.ended_at, task.rendered_map_index
       FROM task_instance AS task
       JOIN dag_run AS run ON run.id = task.dag_run_id
      WHERE run.dag_id = :dag_id AND run.run_id = :run_id AND task.task_id = :task_id
@@ -67,7 +67,7 @@ ATTEMPTS = text("""
 PROGRESS = text("""
     SELECT run.dag_id, run.run_id, task.task_id, task.map_index, task.state, task.attempt,
            task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
-           task.started_at, task.ended_at, work.progress, work.figures
+           task.started_at, task.ended_at, task.rendered_map_index, work.progress, work.figures
       FROM task_instance AS task
       JOIN dag_run AS run ON run.id = task.dag_run_id
       LEFT JOIN spark_work AS work ON work.task_instance_id = task.id
@@ -83,7 +83,8 @@ class TaskView:
 
     `map_index` is -1 unless the task is mapped.  `attempt` is the number of the current or last
     attempt, 0 before the first one.  `failures` count against the retries, `losses` of workers do
-    not.  `retry_at` is set while the instance waits for a retry.
+    not.  `retry_at` is set while the instance waits for a retry.  `rendered_map_index` is
+    what its task's map_index_template calls it.
     """
 
     dag_id: str
@@ -100,6 +101,7 @@ class TaskView:
     retry_at: datetime | None
     started_at: datetime | None
     ended_at: datetime | None
+    rendered_map_index: str | None = None
 
     @property
     def name(self) -> str:

@@ -27,7 +27,8 @@ DECIDE = hot("""
 EXPAND = text("""
     WITH expanded AS (
         UPDATE task_instance AS task
-           SET map_index = 0, state = 'scheduled', scheduled_at = CAST(:now AS timestamptz),
+           SET map_index = 0, state = 'scheduled', rendered_map_index = NULL,
+               scheduled_at = CAST(:now AS timestamptz),
                rank = extract(epoch FROM CAST(:now AS timestamptz))
                       - task.priority * CAST(:aging AS numeric) + task.priority_class * 1e12
           FROM unnest(CAST(:ids AS bigint[]), CAST(:lengths AS int[])) AS it (id, length)

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Integer,
     PrimaryKeyConstraint,
     SmallInteger,
+    String,
     Table,
     Text,
     UniqueConstraint,
@@ -168,6 +169,8 @@ Table(
     moment("ended_at"),
     # Who has claimed it, the last time.
     Column("process_id", BigInteger),
+    # What it is called, where its task has a template for that.
+    Column("rendered_map_index", String(250)),
     # In this order, so that the unmapped tasks of a run lie together.
     UniqueConstraint("dag_run_id", "map_index", "task_id"),
     CheckConstraint(one_of("state", TaskState), name="state_check"),

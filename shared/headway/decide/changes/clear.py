@@ -160,9 +160,7 @@ def _around(graph: DagGraph, tasks: Collection[str]) -> set[str]:
 
 
 def _inputs(graph: DagGraph, task_id: str) -> set[str]:
-    return {
-        source.task_id for source in graph.tasks[task_id].mapped_over if source.task_id is not None
-    }
+    return {source for source, _ in graph.tasks[task_id].map_sources()}
 
 
 def _by_task(instances: Iterable[Instance]) -> dict[str, list[Instance]]:

@@ -271,7 +271,7 @@ def _clear(it: UndecidedSnapshot, tasks: Sequence[str]) -> str:
 
 def _again(it: UndecidedSnapshot) -> str:
     """Return the command that runs again what the task is expanded over, if that is a task."""
-    inputs = [source.task_id for source in it.spec.mapped_over if source.task_id is not None]
+    inputs = list(dict.fromkeys(task_id for task_id, _ in it.spec.map_sources()))
     return f": {_clear(it, inputs)}" if inputs else ""
 
 

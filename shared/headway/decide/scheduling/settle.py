@@ -136,17 +136,15 @@ class _RunTally:
         nobody knows how many items there are.
         """
         lengths = dict(self.run.lengths)
-        for source in task.mapped_over:
-            if source.task_id is None:
-                continue
-            states = self.counts.get(source.task_id, {}).keys()
+        for source in task.map_sources():
+            states = self.counts.get(source[0], {}).keys()
             if not states <= TERMINAL:
                 return TaskState.NONE, 1
             if states <= _NOTHING:
-                lengths[source.task_id, source.key] = 0
-            if lengths.get((source.task_id, source.key)) is None:
+                lengths[source] = 0
+            if lengths.get(source) is None:
                 self.problems[task.task_id] = (
-                    f"Task {source.task_id!r} has left no {source.key!r} to expand it over."
+                    f"Task {source[0]!r} has left no {source[1]!r} to expand it over."
                 )
                 return TaskState.UPSTREAM_FAILED, 1
         try:

@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Final
 
-from headway.domain.dag.spec import MapInput
+from headway.domain.dag.spec import Combined, MapInput
 from headway.domain.errors import DagError
 
 MAX_MAP_LENGTH: Final = 100_000
 """Instances of one mapped task in one run, unless the settings say otherwise."""
+
+DEEPEST_COMBINED: Final = 8
+"""Levels of zip(), concat() and map() in each other."""
 
 
 def map_length(
@@ -21,7 +24,7 @@ def map_length(
     `lengths` are those of the XComs, by task id and key.  DagError when one is missing,
     or when there are more than `limit` instances.
     """
-    found = [_length(each, lengths) for each in inputs]
+    found = [input_length(each, lengths) for each in inputs]
     instances = prod(found)
     if instances > limit:
         factors = " x ".join(f"{length:,}" for length in found)
@@ -50,14 +53,33 @@ def item_indexes(lengths: Sequence[int], map_index: int) -> list[int]:
     return found[::-1]
 
 
+def combined_length(combined: Combined, lengths: Sequence[int]) -> int:
+    """Return how many items there are when so many of each part are combined."""
+    match combined:
+        case Combined.ZIP:
+            return min(lengths)
+        case Combined.ZIP_LONGEST:
+            return max(lengths)
+        case _:
+            return sum(lengths)
+
+
 def described(source: MapInput) -> str:
     """Return how messages name what a task is expanded over."""
+    if source.combined is not None:
+        xcoms = " and ".join(f"{key!r} of task {task_id!r}" for task_id, key in source.sources())
+        return f"{source.argument} (XComs combined: {xcoms})"
     if source.task_id is None:
         return f"{source.argument} ({source.length or 0:,} items)"
     return f"{source.argument} (the XCom {source.key!r} of task {source.task_id!r})"
 
 
-def _length(source: MapInput, lengths: Mapping[tuple[str, str], int | None]) -> int:
+def input_length(source: MapInput, lengths: Mapping[tuple[str, str], int | None]) -> int:
+    """Return how many items an input has; DagError when the length of an XCom is missing."""
+    if source.combined is not None:
+        return combined_length(
+            source.combined, [input_length(part, lengths) for part in source.parts]
+        )
     if source.task_id is None:
         return source.length or 0
     length = lengths.get((source.task_id, source.key))

@@ -1,6 +1,6 @@
 """What a DAG is, as data: the form that is stored, scheduled and shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -47,17 +47,35 @@ class TimetableSpec:
     arguments: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
+class Combined(StrEnum):
+    """How items are made of those of other inputs: what decides how many there are."""
+
+    MAP = "map"
+    ZIP = "zip"
+    ZIP_LONGEST = "zip_longest"
+    CONCAT = "concat"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapInput:
     """What a mapped task is expanded over: so many literal values, or another task's XCom.
 
-    Without `task_id` it is literal and `length` is known.
+    Without `task_id` it is literal and `length` is known; or it is `combined` of its `parts`.
     """
 
     argument: str
     length: int | None = None
     task_id: str | None = None
     key: str = "return_value"
+    combined: Combined | None = None
+    parts: tuple["MapInput", ...] = ()
+
+    def sources(self) -> Iterator[tuple[str, str]]:
+        """Yield the task and the key of each XCom that it is made of."""
+        if self.task_id is not None:
+            yield self.task_id, self.key
+        for part in self.parts:
+            yield from part.sources()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +90,7 @@ class TaskSpec:
     `owner` is whom people ask about the task, `task_display_name` what they call it.
     `on_failure_fail_dagrun` is for teardowns: the run fails with such a one.  `params` are laid
     over its DAG's.  Runs whose logical date lies outside `start_date` and `end_date` skip the task.
+    `map_index_template` says what an instance is called.
     """
 
     task_id: str
@@ -111,11 +130,16 @@ class TaskSpec:
     param_schemas: tuple[ParamSchema, ...] = ()
     start_date: datetime | None = None
     end_date: datetime | None = None
+    map_index_template: str | None = None
 
     def leaves_out(self, date: datetime) -> bool:
         """Tell whether a run of that logical date lies outside the task's own dates."""
         early = self.start_date is not None and date < self.start_date
         return early or (self.end_date is not None and date > self.end_date)
+
+    def map_sources(self) -> Iterator[tuple[str, str]]:
+        """Yield the task and the key of each XCom that it is expanded over."""
+        return (found for each in self.mapped_over for found in each.sources())
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

@@ -8,9 +8,16 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Final
 
-from headway.domain.dag.mapping import MAX_MAP_LENGTH
+from headway.domain.dag.mapping import DEEPEST_COMBINED, MAX_MAP_LENGTH
 from headway.domain.dag.names import check_key
-from headway.domain.dag.spec import LONGEST_INTERVAL, SHORTEST_INTERVAL, DagSpec, MapInput, TaskSpec
+from headway.domain.dag.spec import (
+    LONGEST_INTERVAL,
+    SHORTEST_INTERVAL,
+    Combined,
+    DagSpec,
+    MapInput,
+    TaskSpec,
+)
 from headway.domain.dag.task_groups import problems_of_groups
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
@@ -92,13 +99,27 @@ def _problems_of_mapping(task: TaskSpec) -> Iterator[str]:
         yield from _problems_of_input(source, task)
 
 
-def _problems_of_input(source: MapInput, task: TaskSpec) -> Iterator[str]:
+def _problems_of_input(source: MapInput, task: TaskSpec, depth: int = 0) -> Iterator[str]:
     if "\0" in f"{source.argument}{source.key}":
         yield "is expanded over something with a NUL character in its name"
-    if source.task_id is None:
+    if source.combined is not None or source.parts:
+        yield from _problems_of_parts(source, task, depth)
+    elif source.task_id is None:
         if source.length is None or not 0 <= source.length <= MAX_MAP_LENGTH:
             yield f"is expanded over {source.length} literal items"
     elif source.length is not None or source.task_id not in task.upstream:
         yield f"is expanded over task {source.task_id!r}, for which it does not wait"
     elif task.trigger_rule is TriggerRule.ALWAYS:
         yield "is expanded over another task, for which trigger_rule 'always' does not wait"
+
+
+def _problems_of_parts(source: MapInput, task: TaskSpec, depth: int) -> Iterator[str]:
+    if source.combined is None or (source.length, source.task_id) != (None, None):
+        yield "is expanded over parts that are not combined alone"
+    elif not source.parts or (source.combined is Combined.MAP and len(source.parts) > 1):
+        yield f"is expanded over {len(source.parts)} parts, combined by {source.combined}"
+    elif depth >= DEEPEST_COMBINED:
+        yield f"is expanded over what is combined at more than {DEEPEST_COMBINED} levels"
+    else:
+        for part in source.parts:
+            yield from _problems_of_input(part, task, depth + 1)

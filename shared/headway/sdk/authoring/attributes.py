@@ -132,6 +132,7 @@ class TaskAttributes:
     start_date = DateAttribute()
     end_date = DateAttribute()
     task_display_name = OptionAttribute()
+    map_index_template = OptionAttribute()
     doc_md = OptionAttribute()
     owner = OptionAttribute()
     params = ParamsAttribute()

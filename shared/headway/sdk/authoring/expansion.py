@@ -9,11 +9,12 @@ from headway.domain.arguments import RETURN_VALUE
 from headway.domain.dag.mapping import MAX_MAP_LENGTH, item_indexes, map_length
 from headway.domain.dag.spec import MapInput
 from headway.domain.errors import DagError
+from headway.sdk.authoring.outputs.items import input_of, item, length, named
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
 from headway.sdk.exceptions import XComError
 from headway.sdk.running.task_runtime import TaskRuntime
 from headway.sdk.values import checks
-from headway.sdk.xcoms.codec import decode_item, decode_xcom
+from headway.sdk.xcoms.codec import decode_xcom
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
@@ -69,7 +70,7 @@ class Product:
         """Yield each item of a list by itself."""
         for name, value in self.values.items():
             if isinstance(value, Sequence):
-                yield from ({name: item} for item in value)
+                yield from ({name: each} for each in value)
 
     def data(self) -> Mapping[str, object]:
         """Return the values under a name that no argument can have; dictionaries as pairs."""
@@ -95,9 +96,7 @@ class Product:
         if len(self.values) == 1:
             return [map_index]
         lengths = [
-            runtime.xcom_length(value.operator.task_id, value.key)
-            if isinstance(value, XComArg)
-            else len(value)
+            length(value, runtime) if isinstance(value, XComArg) else len(value)
             for value in self.values.values()
         ]
         return item_indexes(lengths, map_index)
@@ -132,7 +131,7 @@ class Rows:
         fetched = isinstance(self.rows, XComArg)
         if isinstance(row, XComArg):
             stored = runtime.pull_xcom(row.operator.task_id, row.key)
-            row, fetched = decode_xcom(stored, _named(row)), True
+            row, fetched = decode_xcom(stored, named(row)), True
         arguments = checks.mapping(row, f"Item {map_index} of {KWARGS}")
         return Items(arguments, tuple(arguments.values()) if fetched else ())
 
@@ -179,7 +178,7 @@ def _literal(value: object, where: str, wanted: str) -> XComArg | Literal:
 
 
 def _bounded(expansion: Kind, where: str) -> Kind:
-    literals = [source for source in expansion.inputs() if source.task_id is None]
+    literals = [source for source in expansion.inputs() if source.length is not None]
     try:
         for some in ([source] for source in literals):
             map_length(some, {})
@@ -192,14 +191,13 @@ def _bounded(expansion: Kind, where: str) -> Kind:
 
 def _input(argument: str, value: XComArg | Literal) -> MapInput:
     if isinstance(value, XComArg):
-        return MapInput(argument=argument, task_id=value.operator.task_id, key=value.key)
+        return input_of(argument, value)
     return MapInput(argument=argument, length=len(value))
 
 
 def _item(value: XComArg | Literal, index: int, runtime: TaskRuntime) -> object:
     if isinstance(value, XComArg):
-        stored = runtime.xcom_item(value.operator.task_id, value.key, index)
-        return decode_item(stored, f"{_named(value)}[{index}]")
+        return item(value, index, runtime)
     if not 0 <= index < len(value):
         raise DagError(
             f"There is no item {index} among {len(value)}; the DAG file makes other items than "
@@ -209,33 +207,33 @@ def _item(value: XComArg | Literal, index: int, runtime: TaskRuntime) -> object:
     return next(islice(items, index, None))
 
 
-def _named(output: XComArg) -> str:
-    return f"The XCom {output.key!r} of task {output.operator.task_id!r}"
-
-
 def check_expandable(task: "BaseOperator", key: str, value: object) -> None:
     """Raise XComError when another task is expanded over `value`, which does not allow that."""
     for each in task.dag.tasks if task.dag else ():
         for source in each.spec.mapped_over:
-            if (source.task_id, source.key) == (task.task_id, key):
-                _check_expandable(value, source, f"task {each.task_id!r} is expanded over")
+            if (task.task_id, key) in source.sources():
+                _check_expandable(value, (task.task_id, key), each, source)
 
 
-def _check_expandable(value: object, source: MapInput, why: str) -> None:
-    if source.argument == KWARGS:
+def _check_expandable(
+    value: object, left: tuple[str, str], by: "BaseOperator", source: MapInput
+) -> None:
+    task_id, key = left
+    why = f"task {by.task_id!r} is expanded over"
+    if source.argument == KWARGS and source.combined is None:
         fits = isinstance(value, list | tuple) and all(isinstance(row, Mapping) for row in value)
         wanted = "a list of dictionaries"
     else:
         fits = isinstance(value, list | tuple | set | frozenset | Mapping)
         wanted = "a list, a tuple, a set or a dictionary"
     if not fits:
-        place = "returned" if source.key == RETURN_VALUE else f"left under {source.key!r}"
+        place = "returned" if key == RETURN_VALUE else f"left under {key!r}"
         raise XComError(
-            f"Task {source.task_id!r} {place} {checks.shown(value)}, but {why} it; let that be "
+            f"Task {task_id!r} {place} {checks.shown(value)}, but {why} it; let that be "
             f"{wanted}. An empty one skips the other task."
         )
     if isinstance(value, Sized) and len(value) > MAX_MAP_LENGTH:
         raise XComError(
-            f"Task {source.task_id!r} made {len(value):,} items under {source.key!r}, but {why} "
+            f"Task {task_id!r} made {len(value):,} items under {key!r}, but {why} "
             f"them, and a task may have {MAX_MAP_LENGTH:,} instances. Let each do more."
         )

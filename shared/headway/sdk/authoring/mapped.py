@@ -161,9 +161,8 @@ def check_mapping(dag: "DAG") -> None:
                 "expand_kwargs() on what it returns."
             )
     for task in dag.tasks:
-        for source in task.spec.mapped_over:
-            if source.task_id is not None:
-                _check_source(task, dag.get_task(source.task_id), source.key)
+        for task_id, key in task.spec.map_sources():
+            _check_source(task, dag.get_task(task_id), key)
 
 
 def _check_source(task: BaseOperator, source: BaseOperator, key: str) -> None:

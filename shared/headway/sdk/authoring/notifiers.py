@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from headway.domain.dag.names import check_key
 from headway.domain.dag.notifiers import OF_TASKS, USUAL, NotifierSpec, NotifyEvent
-from headway.domain.dag.templates import fault_of
 from headway.domain.errors import DagError
 from headway.sdk.values import checks
+from headway.sdk.values.template_options import template
 
 MAIL: Final = "smtp_default"
 """The connection to the mail server by which `email=` of a task is told."""
@@ -47,8 +47,8 @@ class Notifier:
         self.spec = NotifierSpec(
             connection=name,
             on=_events([on] if isinstance(on, str) else on, f"{where}: on"),
-            subject=_template(subject, f"{where}: subject"),
-            body=_template(body, f"{where}: body"),
+            subject=template(subject, f"{where}: subject"),
+            body=template(body, f"{where}: body"),
             to=checks.texts([to] if isinstance(to, str) else to, f"{where}: to"),
         )
 
@@ -102,12 +102,3 @@ def _events(given: Iterable[str], where: str) -> tuple[NotifyEvent, ...]:
     if not found:
         raise DagError(f"{where} names no event; name one of {', '.join(NotifyEvent)}.")
     return found
-
-
-def _template(value: object, where: str) -> str | None:
-    if value is None:
-        return None
-    text = str(checks.text(value, where))
-    if fault := fault_of(text):
-        raise DagError(f"{where} is no template: {fault}.")
-    return text

@@ -15,6 +15,7 @@ from headway.sdk.authoring.notifiers import by_email, of_task
 from headway.sdk.values import checks
 from headway.sdk.values.params import Param, declared
 from headway.sdk.values.retrying import exception_names
+from headway.sdk.values.template_options import template
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.callbacks import Callback
@@ -36,6 +37,7 @@ class TaskOptions(TypedDict, total=False):
     dag: "DAG | None"
     task_group: "TaskGroup | None"
     task_display_name: str | None
+    map_index_template: str | None
     retries: int
     retry_delay: timedelta | float
     retry_exponential_backoff: bool
@@ -97,6 +99,7 @@ STORED: Final[Mapping[str, checks.Check]] = {
     "start_date": checks.optional(checks.date_of_schedule),
     "end_date": checks.optional(checks.date_of_schedule),
     "task_display_name": checks.optional(checks.text),
+    "map_index_template": template,
     "doc_md": checks.optional(checks.text),
     "owner": checks.optional(checks.text),
 }
@@ -108,9 +111,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "wait_for_downstream": (
         "there is no wait_for_downstream; set depends_on_past=True on the tasks that have to wait, "
         "or max_active_runs=1 on the DAG."
-    ),
-    "map_index_template": (
-        "there is no map_index_template; instances are named by their map_index alone."
     ),
     "retry_policy": (
         "there is no retry_policy; pass retry_on= or fail_fast_on= with the exceptions that "

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 else:
     AnyValue = object
 
+NO_FILL: Final = object()
+"""Stands for no `fillvalue`, which may be None."""
+
 _COLLECTIONS: Final = (list, tuple, set, frozenset)
 
 
@@ -36,18 +39,43 @@ class XComArg(TaskDependent, AnyValue):  # type: ignore[misc]
         on_failure_fail_dagrun: bool = False,
     ) -> "XComArg":
         """Mark the task as a teardown, see BaseOperator.as_teardown."""
-        self.operator.as_teardown(setups=setups, on_failure_fail_dagrun=on_failure_fail_dagrun)
+        self.as_operator().as_teardown(setups=setups, on_failure_fail_dagrun=on_failure_fail_dagrun)
         return self
 
     def as_setup(self) -> "XComArg":
         """Mark the task as a setup, see BaseOperator.as_setup."""
-        self.operator.as_setup()
+        self.as_operator().as_setup()
         return self
 
     @property
-    def reference(self) -> XComReference:
+    def reference(self) -> object:
         """This argument as data."""
         return XComReference(self.operator.task_id, self.key)
+
+    def outputs(self) -> "Iterator[XComArg]":
+        """Yield the outputs of tasks that this is made of: itself."""
+        yield self
+
+    def map(self, f: Callable[..., object]) -> "XComArg":
+        """Return what a plain function makes of each item, in the process of the task."""
+        from headway.sdk.authoring.outputs.combined import MapArg
+
+        return MapArg(self, [f])
+
+    def zip(self, *others: "XComArg", fillvalue: object = NO_FILL) -> "XComArg":
+        """Return tuples of an item of this and one of each other, as many as the shortest has.
+
+        With a `fillvalue`, which stands for items that are missing, as many as the longest has.
+        """
+        from headway.sdk.authoring.outputs.combined import ZipArg
+
+        return ZipArg([self, *others], fillvalue)
+
+    def concat(self, *others: "XComArg") -> "XComArg":
+        """Return the items of this, and then those of each other."""
+        from headway.sdk.authoring.outputs.combined import ConcatArg
+
+        return ConcatArg([self, *others])
 
     def __getitem__(self, key: str) -> "XComArg":
         """Return the value under `key` of a task with multiple outputs."""
@@ -65,6 +93,10 @@ class XComArg(TaskDependent, AnyValue):  # type: ignore[misc]
         """Return the template that pulls the value, so that it may stand inside an f-string."""
         return f"{{{{ ti.xcom_pull(task_ids={self.operator.task_id!r}, key={self.key!r}) }}}}"
 
+    def __repr__(self) -> str:
+        key = "" if self.key == RETURN_VALUE else f"[{self.key!r}]"
+        return f"{self.operator.task_id}{key}"
+
 
 LATE: Final = (XComArg, DagParam)
 """What stands for a value that is known when the task runs."""
@@ -80,7 +112,9 @@ def late_in(value: object) -> Iterator[XComArg | DagParam]:
     ahead = [value]
     while ahead:
         item = ahead.pop()
-        if isinstance(item, LATE):
+        if isinstance(item, XComArg):
+            yield from item.outputs()
+        elif isinstance(item, DagParam):
             yield item
         elif isinstance(item, _COLLECTIONS):
             ahead += [inner for inner in item if type(inner) not in PLAIN]

@@ -9,8 +9,10 @@ from socket import gethostname
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
 from headway.domain.arguments import RETURN_VALUE, JsonValue
+from headway.domain.dag.mapping import input_length
 from headway.domain.states import RunState, RunType, TaskState
 from headway.sdk.authoring.expansion import check_expandable
+from headway.sdk.authoring.outputs.combined import CombinedArg
 from headway.sdk.authoring.xcom_arg import XComArg
 from headway.sdk.context.absent_names import (
     IN_PLACE_OF_INSTANCE,
@@ -131,13 +133,11 @@ class TaskInstance:
     @property
     def expanded_ti_count(self) -> int | None:
         """How many instances a mapped task has; None for any other."""
-        lengths = [
-            self.runtime.xcom_length(source.task_id, source.key)
-            if source.task_id is not None
-            else source.length or 0
-            for source in self.task.spec.mapped_over
-        ]
-        return prod(lengths) if lengths else None
+        spec = self.task.spec
+        if not spec.mapped_over:
+            return None
+        lengths = {source: self.runtime.xcom_length(*source) for source in spec.map_sources()}
+        return prod(input_length(each, lengths) for each in spec.mapped_over)
 
     @property
     def state(self) -> TaskState:
@@ -273,6 +273,8 @@ class TaskInstance:
 
         The output of a mapped task is the list of what its instances left.
         """
+        if isinstance(output, CombinedArg):
+            return output.values([self.resolve(part) for part in output.parts])
         task_id, key = output.operator.task_id, output.key
         if output.operator.is_mapped:
             return self._results(task_id, key)

@@ -15,6 +15,7 @@ from headway.sdk.context.templates import rendered
 from headway.sdk.context.told_environment import told_by_environment
 from headway.sdk.exceptions import AirflowFailException, AirflowSkipException, XComError
 from headway.sdk.harness.killing import minding_kill
+from headway.sdk.harness.naming import naming
 from headway.sdk.operators.spark_submit import SparkSubmitOperator
 from headway.sdk.running.context import Context, running_in
 from headway.sdk.running.facts import RunFacts
@@ -79,7 +80,7 @@ def _isolated(
 
 def _run(task: BaseOperator, context: Context) -> tuple[str, ...]:
     callbacks.call(task.calls_first, context)
-    with minding_kill(task):
+    with naming(task, context), minding_kill(task):
         for check in task.conditions:
             check(context)
         task.pre_execute(context)

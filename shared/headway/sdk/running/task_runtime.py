@@ -133,6 +133,10 @@ class TaskRuntime(TaskSecrets, Protocol):
         """Leave a checked value under `key` for other tasks."""
         ...
 
+    def name_instance(self, name: str) -> None:
+        """Tell what the task instance is called."""
+        ...
+
     def spark_session(self, conn_id: str) -> Any:
         """Return the attempt's own session on that Spark connection, opened at the first call."""
         ...
@@ -156,6 +160,10 @@ def no_spark(conn_id: str) -> Any:
 def no_submit(application: SparkApplication) -> None:
     """Stand in for spark-submit where there is none."""
     raise AirflowException(f"There is no spark-submit here to run {application.application}.")
+
+
+def unnamed(name: str) -> None:
+    """Have no place for the name of an instance."""
 
 
 class NoSecrets:
@@ -194,6 +202,7 @@ class LocalRuntime:
     open_driver: Callable[[str], Any] = no_spark
     prior: PriorRun | None = None
     virtualenvs: Path | None = None
+    named: Callable[[str], None] = unnamed
 
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return the connection of that id, None if there is none."""
@@ -239,6 +248,10 @@ class LocalRuntime:
             self.xcoms[self.task_id, key] = value
         else:
             self.mapped.setdefault((self.task_id, key), {})[self.map_index] = value
+
+    def name_instance(self, name: str) -> None:
+        """Tell `named`."""
+        self.named(name)
 
     def xcom_length(self, task_id: str, key: str) -> int:
         """Return how many items there are in what a task left."""

@@ -1,9 +1,11 @@
-"""The arguments of a DAG that are about templates.  They are code, so none of them is stored."""
+"""Templates, and the arguments of a DAG that are about them, which are code: none is stored."""
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
 from typing import Any, Final, TypedDict
 
+from headway.domain.dag.templates import fault_of
+from headway.domain.errors import DagError
 from headway.sdk.values import checks
 
 
@@ -15,6 +17,16 @@ class TemplateOptions(TypedDict, total=False):
     user_defined_filters: Mapping[str, Callable[..., Any]] | None
     render_template_as_native_obj: bool
     jinja_environment_kwargs: Mapping[str, Any] | None
+
+
+def template(value: object, where: str) -> str | None:
+    """Return a template, or None for none; DagError for what cannot be one."""
+    if value is None:
+        return None
+    text = str(checks.text(value, where))
+    if fault := fault_of(text):
+        raise DagError(f"{where} is no template: {fault}.")
+    return text
 
 
 def folders(value: object, where: str) -> tuple[str, ...]:

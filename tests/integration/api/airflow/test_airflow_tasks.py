@@ -17,6 +17,7 @@ from airflow_client.client.models.task_instances_batch_body import TaskInstances
 from sqlalchemy import Engine, text
 from tests.integration.api.conftest import Airflow
 
+from headway.db.execution.attempts import name_instance
 from headway.db.scheduling import tasks
 from headway.domain.accounts import AccountRole
 from headway.domain.dag.retry import Next
@@ -196,10 +197,13 @@ def test_instances_of_a_mapped_task_are_listed_and_shown(
     airflow_client: ApiClient, engine: Engine
 ) -> None:
     claimed = seed.run_mapped(engine, seed.register(engine, "worker"), 3)
+    with engine.begin() as conn:
+        name_instance(conn, claimed[1].key, "carrier UA")
     seed.report(engine, [claimed[1].key], Outcome.FAILED, Next(TaskState.FAILED))
     api = TaskInstanceApi(airflow_client)
 
     listed = api.get_mapped_task_instances("etl", RUN, "m")
+    assert [it.rendered_map_index for it in listed.task_instances] == ["0", "carrier UA", "2"]
     last = api.get_mapped_task_instances("etl", RUN, "m", order_by=["-map_index"], limit=1)
     failed = api.get_mapped_task_instances("etl", RUN, "m", state=["failed"])
 

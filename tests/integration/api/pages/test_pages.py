@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from tests.integration.api.conftest import Api
 from tests.integration.api.native.conftest import RUN, move, sql
 
+from headway.db.execution.attempts import name_instance
 from headway.domain.dag.retry import Next
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
@@ -185,6 +186,11 @@ def test_a_mapped_task_lists_its_instances_by_page_and_state(api: Api, viewer: T
     assert "No instance matches" in viewer.get(f"{task}?state=failed").text
     assert viewer.get(f"{task}/1").status_code == 200
     assert viewer.get(f"{task}/130").status_code == 404
+    with api.engine.begin() as conn:
+        name_instance(conn, claimed[1].key, "<b>UA</b>")
+    for place in (task, f"{task}/1", found[1]):
+        assert "&lt;b&gt;UA&lt;/b&gt;" in viewer.get(place).text
+    assert "<title>m[1] (&lt;b&gt;UA&lt;/b&gt;) in" in viewer.get(f"{task}/1").text
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -356,6 +356,7 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
             database.save_handle(work.claimed, {"app": 1})
             wanted = RunWanted(dag_id="other", conf={"a": 1})
             assert [database.ask_for_run(work.claimed, 1, wanted) for _ in range(2)] == [None, None]
+            database.name_instance(work.claimed, "UA")
         half = SparkProgress(stages=1, tasks=4, tasks_done=2)
         said = [SparkNews(key=key, progress=half) for key in keys]
         database.tell(said)

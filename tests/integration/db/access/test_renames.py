@@ -60,7 +60,10 @@ FILES: Final = text("""
 """)
 
 
-LATER: dict[str, dict[str, Any]] = {"process": {"http_address": None}}
+LATER: dict[str, dict[str, Any]] = {
+    "process": {"http_address": None},
+    "task_instance": {"rendered_map_index": None},
+}
 """Columns that later migrations have added, as rows of before have them."""
 
 

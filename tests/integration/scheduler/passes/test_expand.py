@@ -11,7 +11,7 @@ from headway.db.execution.attempts import Claimed, Report
 from headway.db.scheduling import tasks, wakes
 from headway.domain.arguments import JsonValue
 from headway.domain.dag.retry import Next
-from headway.domain.dag.spec import DagSpec, MapInput
+from headway.domain.dag.spec import Combined, DagSpec, MapInput
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
@@ -230,6 +230,23 @@ def test_a_task_is_mapped_over_the_instances_of_another(engine: Engine, replica:
     settle(replica)
 
     assert instances(engine, "again") == [(0, "scheduled"), (1, "scheduled")]
+
+
+def test_a_task_is_mapped_over_outputs_one_after_the_other(
+    engine: Engine, replica: Replica
+) -> None:
+    parts = tuple(MapInput(argument="it", task_id=name) for name in ("list", "each"))
+    both = MapInput(argument="it", combined=Combined.CONCAT, parts=parts)
+    again = replace(seed.task("again", "each", "list"), mapped_over=(both,))
+    start(engine, replica, [1, 2], seed.dag(LIST, EACH, again))
+    claimed = claim_all(engine)
+    with engine.begin() as conn:
+        xcoms.push(conn, claimed[0].key, "return_value", 7)
+    seed.report(engine, [attempt.key for attempt in claimed])
+
+    settle(replica)
+
+    assert instances(engine, "again") == [(index, "scheduled") for index in range(3)]
 
 
 def test_one_instance_that_is_cleared_runs_again_and_is_waited_for(

@@ -62,7 +62,6 @@ DIFFERS: Final = {
                 "task.email_on_failure": False,
                 "task.email_on_retry": False,
                 "task.executor_config": False,
-                "task.map_index_template": False,
                 "task.render_template_fields": False,
                 "task.run_as_user": False,
                 "ti.duration": True,

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph
 from headway.decide.scheduling.settle import Lengths, RunCounts, Settlement, TaskCounts, settle
-from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import Combined, DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import RunState, TaskState
 
@@ -228,3 +229,40 @@ def test_where_all_above_were_skipped_or_removed_there_are_no_items() -> None:
     settlement = settled(dag=late, list=gone)
 
     assert (settlement.problems, settlement.moves[SKIPPED][0]) == ({}, MAPPED)
+
+
+OTHER = ("other", "return_value")
+LISTS: dict[str, Any] = {"list": TaskCounts({SUCCESS: 1}), "other": TaskCounts({SUCCESS: 1})}
+
+
+def over_both(how: Combined) -> DagGraph:
+    parts = tuple(MapInput(argument="item", task_id=name) for name in LISTS)
+    source = MapInput(argument="item", combined=how, parts=parts)
+    return graph(LIST, task("other"), task("each", *LISTS, over=(source,)), TOTAL)
+
+
+@pytest.mark.parametrize(
+    ("how", "instances"), [(Combined.ZIP, 2), (Combined.ZIP_LONGEST, 3), (Combined.CONCAT, 5)]
+)
+def test_a_task_over_combined_outputs_has_as_many_instances_as_they_have_items(
+    how: Combined, instances: int
+) -> None:
+    found = settled({XCOM: 2, OTHER: 3}, dag=over_both(how), **LISTS)
+
+    assert found.expansions == {MAPPED: instances}
+
+
+def test_a_task_over_combined_outputs_waits_for_all_of_them() -> None:
+    running = LISTS | {"other": TaskCounts({TaskState.RUNNING: 1})}
+    dag = over_both(Combined.CONCAT)
+    eager = [replace(each, trigger_rule=TriggerRule.ONE_SUCCESS) for each in dag.dag.tasks]
+
+    assert not settled({XCOM: 2}, dag=graph(*eager), **running).expansions
+
+
+def test_of_combined_outputs_one_that_was_skipped_has_no_items() -> None:
+    skipped = LISTS | {"other": TaskCounts({SKIPPED: 1})}
+    dag = over_both(Combined.CONCAT)
+    any_way = [replace(each, trigger_rule=TriggerRule.ALL_DONE) for each in dag.dag.tasks]
+
+    assert settled({XCOM: 2}, dag=graph(*any_way), **skipped).expansions == {MAPPED: 2}

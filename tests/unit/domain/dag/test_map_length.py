@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.domain.dag.mapping import MAX_MAP_LENGTH, item_indexes, map_length
-from headway.domain.dag.spec import MapInput
+from headway.domain.dag.spec import Combined, MapInput
 from headway.domain.errors import DagError
 
 LENGTHS = st.lists(st.integers(1, 5), min_size=1, max_size=4)
@@ -80,3 +80,38 @@ def test_there_is_no_instance_beyond_the_product(lengths: list[int], more: int) 
 def test_there_is_no_instance_over_nothing(lengths: list[int]) -> None:
     with pytest.raises(DagError, match="There is no instance 0"):
         item_indexes(lengths, 0)
+
+
+ZIP, LONGEST, CONCAT = Combined.ZIP, Combined.ZIP_LONGEST, Combined.CONCAT
+
+
+def combined(how: Combined, *parts: MapInput) -> MapInput:
+    return MapInput(argument="x", combined=how, parts=parts)
+
+
+@pytest.mark.parametrize(
+    ("source", "instances"),
+    [
+        (combined(Combined.MAP, output("a")), 3),
+        (combined(ZIP, output("a"), output("b")), 3),
+        (combined(LONGEST, output("a"), output("b")), 5),
+        (combined(CONCAT, output("a"), output("b")), 8),
+        (combined(ZIP, combined(CONCAT, output("a"), output("a")), output("b")), 5),
+        (combined(ZIP, output("a"), output("none")), 0),
+    ],
+)
+def test_combined_outputs_have_as_many_items_as_lists_would(
+    source: MapInput, instances: int
+) -> None:
+    lengths = {(name, "return_value"): n for name, n in (("a", 3), ("b", 5), ("none", 0))}
+
+    assert map_length([source], lengths) == instances
+    assert map_length([source, literal(2, "y")], lengths) == 2 * instances
+
+
+def test_each_part_of_what_is_combined_must_be_there() -> None:
+    source = combined(ZIP, output("a"), combined(Combined.MAP, output("b")))
+
+    assert list(source.sources()) == [("a", "return_value"), ("b", "return_value")]
+    with pytest.raises(DagError, match="Task 'b' has left no list or dictionary"):
+        map_length([source], {("a", "return_value"): 3})

@@ -5,7 +5,7 @@ from math import inf, nan
 
 import pytest
 
-from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.dag.spec import Combined, DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.dag.validation import check_valid
@@ -18,6 +18,23 @@ def task(task_id: str, *upstream: str) -> TaskSpec:
 
 def mapped(*inputs: MapInput, task_id: str = "b") -> TaskSpec:
     return replace(task(task_id, "a"), mapped_over=inputs)
+
+
+ZIP = Combined.ZIP
+A = MapInput(argument="x", task_id="a")
+
+
+def combined(how: Combined, *parts: MapInput) -> MapInput:
+    return MapInput(argument="x", combined=how, parts=parts)
+
+
+def deep(levels: int) -> MapInput:
+    return combined(ZIP, deep(levels - 1)) if levels else A
+
+
+def test_combined_outputs_are_well() -> None:
+    check_valid(dag(task("a"), mapped(deep(8))))
+    check_valid(dag(task("a"), mapped(combined(Combined.MAP, A))))
 
 
 def over(argument: str = "x", length: int | None = None, task_id: str | None = None) -> MapInput:
@@ -104,6 +121,15 @@ def test_what_an_author_may_write_is_valid() -> None:
         (dag(task("a"), mapped(over(length=100_001))), "over 100001 literal items"),
         (dag(task("a"), mapped(over(length=1), over(task_id="a"))), "over an argument twice"),
         (dag(task("a"), mapped(over("\0", 1))), "a NUL character in its name"),
+        (dag(task("a"), mapped(combined(ZIP, over(task_id="c")))), "'c', for which it does not"),
+        (dag(task("a"), mapped(combined(ZIP))), "over 0 parts, combined by zip"),
+        (dag(task("a"), mapped(combined(Combined.MAP, A, A))), "over 2 parts, combined by map"),
+        (dag(task("a"), mapped(replace(A, parts=(A,)))), "over parts that are not combined alone"),
+        (
+            dag(task("a"), mapped(replace(combined(ZIP, A), task_id="a"))),
+            "over parts that are not combined alone",
+        ),
+        (dag(task("a"), mapped(deep(9))), "combined at more than 8 levels"),
         (
             dag(
                 task("a"),

@@ -40,6 +40,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "depends_on_past": (True, True),
     "start_date": (FIRST, FIRST),
     "end_date": (FIRST, FIRST),
+    "map_index_template": ("{{ ds }}", "{{ ds }}"),
     "task_display_name": ("Land the files", "Land the files"),
     "doc_md": ("# Why", "# Why"),
     "owner": ("ann", "ann"),

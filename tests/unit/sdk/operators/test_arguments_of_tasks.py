@@ -213,6 +213,7 @@ OF_ALL: Mapping[str, Case] = {
     "do_xcom_push": ({}, False),
     "multiple_outputs": ({}, True),
     "task_id": ({}, "other_id"),
+    "map_index_template": ({}, "{{ ds }}"),
     "start_date": ({}, TUESDAY),
     "end_date": ({}, TUESDAY),
 }

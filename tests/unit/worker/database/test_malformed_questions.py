@@ -61,6 +61,7 @@ WORK = AttemptWork(
         {"ask": "xcom_item", "task_id": "t", "key": "k", "index": {}},
         {"ask": "xcom_item", "task_id": "t", "key": "k", "index": inf},
         {"ask": "push_xcom", "key": "k"},
+        {"ask": "name_instance"},
         {"ask": "save_handle"},
         {"ask": "save_handle", "handle": None},
         {"ask": "save_handle", "handle": "text"},

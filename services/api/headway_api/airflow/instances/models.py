@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from headway.db.reads.pages.attempt_pages import ListedAttempt
 from headway.db.reads.pages.task_pages import ListedTask
+from headway.db.reads.task_views import TaskView
 from headway.domain.states import Outcome
 from headway_api.airflow.ids import uuid_of
 from headway_api.airflow.listing import ShownPage
@@ -87,7 +88,7 @@ class ShownTaskInstance(ShownInstance):
             queue=task.queue,
             logical_date=it.logical_date,
             run_after=it.run_after,
-            rendered_map_index=None if task.map_index < 0 else str(task.map_index),
+            rendered_map_index=_rendered(task),
             headway=HeadwayInstance(
                 failures=task.failures, losses=task.losses, retry_at=task.retry_at
             ),
@@ -163,6 +164,13 @@ class ShownAttempts(BaseModel):
 def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
     """Return how long something took; None unless it has begun and ended."""
     return None if start is None or end is None else (end - start).total_seconds()
+
+
+def _rendered(task: TaskView) -> str | None:
+    """Return what an instance is called, by default its index if its task is mapped."""
+    if task.rendered_map_index is not None:
+        return task.rendered_map_index
+    return None if task.map_index < 0 else str(task.map_index)
 
 
 def _placed(it: ListedTask) -> dict[str, Any]:

@@ -134,7 +134,7 @@ ALL = hot("""
 ROWS = hot("""
     SELECT run.dag_id, run.run_id, task.task_id, task.map_index, task.state, task.attempt,
            task.failures, task.losses, task.pool, task.queue, task.priority, task.retry_at,
-           task.started_at, task.ended_at,
+           task.started_at, task.ended_at, task.rendered_map_index,
            task.id, task.pool_slots, task.scheduled_at, last.queued_at, process.hostname,
            run.run_after, run.version_id,
            CASE WHEN run.run_type = 'manual' THEN run.schedule_date
