@@ -111,6 +111,7 @@ def test_of_an_open_group_in_a_rectangle_the_rows_that_are_chosen_count(
     assert re.findall(r"cells/clear\?[^\"]*?&(task=[^\"]*)", page) == ["task=g.a&task=g.h.b"]
     cut = unescape(operator.get("/dags/etl", params={**chosen, "to_task": "g.a"}).text)
     assert re.search(r'id="panel".*tasks/g\.a"', cut, re.DOTALL)
+    assert "/cells/clear" not in cut  # one cell of a task is changed on its own
     assert page.count('class="chosen"') == 3
 
 
@@ -174,3 +175,22 @@ def test_names_for_people_are_shown_beside_ids(api: Api, viewer: TestClient) -> 
     assert rows(viewer.get("/dags/etl?task=b").text) == []
     chosen = viewer.get("/dags/etl", params={"at_run": RUN, "at_task": "a"}).text
     assert "<small>Ask &amp; wait</small></h2>" in chosen
+
+
+def test_a_group_that_is_folded_leaves_room_for_others_in_the_chart_of_a_large_run(
+    api: Api, viewer: TestClient
+) -> None:
+    names = [f"{group}.t{nth:03}" for group in ("g", "h") for nth in range(150)]
+    groups = (
+        GroupSpec(group_id="g", tasks=tuple(names[:150])),
+        GroupSpec(group_id="h", tasks=tuple(names[150:])),
+    )
+    seed.start_run(api.engine, replace(seed.dag(*map(seed.task, names)), groups=groups))
+
+    def charted(query: str) -> int:
+        page = viewer.get(f"/dags/etl/runs/{RUN}{query}").text
+        return len(re.findall(r'title="[gh].t', page[page.index('id="times"') :]))
+
+    assert charted("") == 200
+    assert charted("?folded=g") == 150
+    assert charted("?all=yes") == 300

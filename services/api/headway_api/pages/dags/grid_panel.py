@@ -44,8 +44,8 @@ class GridPanel:
 
     `names` are those of the rows that are chosen, `task_ids` the tasks that these stand for.
     `found` is None for several cells, and where the run has no instance of the task; `group` is
-    what is chosen if that is one cell of a group.  `called` is the task's name for people, if it
-    has one.  `closed` is the address of the grid without the panel.
+    what is chosen if that is one cell of a group.  `called` are the names of tasks for
+    people.  `closed` is the address of the grid without the panel.
     """
 
     dag_id: str
@@ -55,7 +55,7 @@ class GridPanel:
     task_ids: Sequence[str]
     found: TaskInRun | None
     group: GroupInRun | None
-    called: str
+    called: Mapping[str, str]
     closed: str
 
     @property
@@ -111,7 +111,7 @@ def grid_panel(
         task_ids=tasks,
         found=found,
         group=group,
-        called=sheet.names.get(first.task, ""),
+        called=sheet.names,
         closed=closed,
     )
 
