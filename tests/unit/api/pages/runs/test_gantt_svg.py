@@ -41,6 +41,20 @@ def _bar(
     )
 
 
+def _piece(task_id: str) -> CriticalPiece:
+    return CriticalPiece(
+        task_id=task_id,
+        map_index=-1,
+        attempt=1,
+        kind=PieceKind.SCHEDULING,
+        start=START,
+        end=_end(40),
+        seconds=40.0,
+        pool="small",
+        queue="default",
+    )
+
+
 def _end(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
@@ -75,17 +89,7 @@ def test_attempts_of_an_instance_share_a_row_and_one_without_any_is_empty() -> N
 
 
 def test_the_critical_path_is_on_the_rows_of_its_tasks() -> None:
-    piece = CriticalPiece(
-        task_id="a",
-        map_index=-1,
-        attempt=1,
-        kind=PieceKind.SCHEDULING,
-        start=START,
-        end=_end(40),
-        seconds=40.0,
-        pool="small",
-        queue="default",
-    )
+    piece = _piece("a")
 
     a, b = drawn([_bar("a", 1, 0, 40, 50), _bar("b", 1, 0, 1, 2)], [piece], START, _end(80)).rows
 
@@ -103,7 +107,7 @@ def test_a_group_has_a_bar_from_its_first_task_to_its_last() -> None:
         listed = outlined([bar.task_id for bar in bars], [group], set(folded))
         groups = GanttGroups(listed, outline, bars, states)
         shown = [bar for bar in bars if not folded or bar.task_id == "b"]
-        return list(drawn(shown, [], START, _end(100), groups).rows)
+        return list(drawn(shown, [_piece("g.a")], START, _end(100), groups).rows)
 
     found = rows()
     assert [(it.row.name, it.row.depth) for it in found] == [("g", 0), ("a", 1), ("c", 1), ("b", 0)]
@@ -113,7 +117,8 @@ def test_a_group_has_a_bar_from_its_first_task_to_its_last() -> None:
         ("failed", 20.0, 40.0),
     ]
     assert found[0].spans[1].title == "1 failed, 1 success, 40 s"
-    assert [it.row.name for it in rows("g")] == ["g", "b"]
+    assert [len(it.critical) for it in found] == [0, 1, 0, 0]
+    assert [(it.row.name, len(it.critical)) for it in rows("g")] == [("g", 1), ("b", 0)]
 
 
 def test_a_group_that_goes_on_has_a_bar_to_the_present_and_one_without_attempts_none() -> None:
