@@ -24,7 +24,9 @@ _CONFIG: Final = (
     "machine."
 )
 _PLUGINS: Final = "Headway has no plugins."
-_PROVIDERS: Final = "Headway has no providers: a DAG's code imports the packages that it needs."
+_PROVIDERS: Final = (
+    "The API lists no provider packages: `headway providers list` does, on the machine."
+)
 _FAVOURITES: Final = "Headway keeps no favourite DAGs of accounts."
 _BULK: Final = (
     "Headway changes several things by a request for each, so that each is done or refused alone."
@@ -35,7 +37,7 @@ _CONNECTION_TEST: Final = (
 _DEFAULT_CONNECTIONS: Final = "Headway has no default connections: store those that DAGs use."
 _XCOM_CHANGES: Final = "Headway's XComs are what attempts have left; only tasks write them."
 _PARTITIONS: Final = "Headway's runs have no partition keys: clear runs by their ids."
-_GROUPS: Final = "Headway has no task groups: mark tasks by their ids."
+_GROUPS: Final = "Headway marks no task group as a whole: mark its tasks by their ids."
 _INSTANCE_DELETION: Final = (
     "Headway deletes no single task instance: a run has all tasks of its version. Delete the run."
 )
