@@ -22,7 +22,7 @@ def is_pythons_own(status: int, complaint: str) -> bool:
     """Tell whether Python ended by SIGINT, with status 1, before it ran anything of Headway."""
     return (
         status == 1
-        and complaint.strip().endswith("KeyboardInterrupt")
+        and complaint.rstrip(" \n:").endswith("KeyboardInterrupt")
         and "headway" not in complaint.partition("Traceback")[2].replace(sys.prefix, "")
     )
 

@@ -11,7 +11,6 @@ from headway.domain.dag.names import check_key, check_run_id
 from headway.domain.dag.run_request import RequestAnswer, RunAnswer, RunWanted
 from headway.domain.errors import DagError
 from headway.domain.states import RunState, RunType
-from headway.runtime.daemon.clock import SystemClock
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.authoring.task_options import TaskOptions
 from headway.sdk.authoring.xcom_arg import LATE, XComArg
@@ -103,6 +102,8 @@ class TriggerDagRunOperator(BaseOperator):
 
     def _rehearsed(self, wanted: RunWanted) -> str:
         """Say what would be triggered; return what the run would be called."""
+        from headway.runtime.daemon.clock import SystemClock
+
         date = wanted.logical_date or SystemClock().now()
         run_id = wanted.run_id or RunType.MANUAL.run_id(date)
         told = wanted.dag_id, run_id, json.dumps(dict(wanted.conf))
@@ -145,6 +146,8 @@ class TriggerDagRunOperator(BaseOperator):
         return answer.run_id
 
     def _wait(self, runtime: TaskRuntime, name: RunName) -> None:
+        from headway.runtime.daemon.clock import SystemClock
+
         clock = SystemClock()
         run, before = f"run {name.run_id} of DAG {name.dag_id}", None
         while True:
