@@ -81,6 +81,20 @@ def test_a_task_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "greets on 2013-01-01" in capsys.readouterr().out
 
 
+def call_of(code: Code, chosen: CronSemantics) -> CallbackOrder:
+    return CallbackOrder(
+        key="5-1",
+        code=code,
+        relative_path="etl.py",
+        facts=FACTS,
+        event=CallbackEvent.FAILURE,
+        reason="failed",
+        cause=None,
+        of_run=False,
+        cron_semantics=chosen,
+    )
+
+
 @pytest.mark.parametrize("chosen", CronSemantics)
 def test_the_dag_has_the_timetable_of_its_version(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: CronSemantics
@@ -96,17 +110,7 @@ def test_the_dag_has_the_timetable_of_its_version(
         max_xcom_bytes=1000,
         cron_semantics=chosen,
     )
-    call = CallbackOrder(
-        key="5-1",
-        code=code,
-        relative_path="etl.py",
-        facts=FACTS,
-        event=CallbackEvent.FAILURE,
-        reason="failed",
-        cause=None,
-        of_run=False,
-        cron_semantics=chosen,
-    )
+    call = call_of(code, chosen)
 
     said(attempt.run, order.to_frame())
     said(callback.run, call.to_frame())
@@ -118,17 +122,7 @@ def test_the_dag_has_the_timetable_of_its_version(
 
 def test_a_callback_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
-    order = CallbackOrder(
-        cron_semantics=CronSemantics.INTERVAL,
-        key="5-1",
-        code=code,
-        relative_path="etl.py",
-        facts=FACTS,
-        event=CallbackEvent.FAILURE,
-        reason="failed",
-        cause=None,
-        of_run=False,
-    )
+    order = call_of(code, CronSemantics.INTERVAL)
 
     result = said(callback.run, order.to_frame())
 
