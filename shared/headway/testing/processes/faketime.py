@@ -3,7 +3,6 @@
 Monotonic time stays as it is, as on a machine whose wall clock alone is wrong.
 """
 
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,11 +38,9 @@ class WrongClock:
 
 def wrong_clock(folder: Path, seconds: float) -> WrongClock:
     """Return a clock that is so many seconds ahead; skip the test where there is no faketime."""
-    program = required_program("faketime", "faketime")
-    found = subprocess.run(
-        [program, "-f", "+0s", "env"], capture_output=True, text=True, check=True
-    ).stdout
-    library = next(line for line in found.splitlines() if line.startswith("LD_PRELOAD="))
-    clock = WrongClock(folder / "clock", library.partition("=")[2])
+    required_program("faketime", "faketime")
+    # The program itself is not run: it fails where an ended process of its number left shared memory.
+    library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    clock = WrongClock(folder / "clock", str(library))
     clock.set(seconds)
     return clock
