@@ -103,6 +103,7 @@ def test_a_package_of_headways_own_is_not_changed(environment: Environment) -> N
     assert "pip could not install" in done.stderr
     assert f"The user requested (constraint) pydantic=={version('pydantic')}" in done.stderr
     assert "pydantic" in done.stderr
+    assert "A constraint is the version that is installed here, which stays." in done.stderr
     assert environment.version("pydantic") == version("pydantic")
     assert environment.version(f"{TINY}-greedy") == ""
 

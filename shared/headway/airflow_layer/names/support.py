@@ -60,7 +60,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         "airflow.macros",
         of("headway.sdk.context.macros", "datetime timedelta ds_add ds_format"),
     ),
-    "airflow.utils.dates": of(f"{_PARTS}.times", "days_ago cron_presets"),
+    "airflow.utils.dates": of(f"{_PARTS}.times", "days_ago cron_presets datetime timedelta"),
     **modules("airflow.utils.timezone airflow.sdk.timezone", _TIMES),
     **modules("airflow.utils.trigger_rule airflow.task.trigger_rule", of(SDK, "TriggerRule")),
     **modules("airflow.utils.weight_rule airflow.task.weight_rule", of(SDK, "WeightRule")),

@@ -60,6 +60,22 @@ OF_TASKS: Final[Mapping[str, OldArgument]] = {
     "execution_date": _rename("logical_date"),
     "openlineage_inject_parent_info": _drop("leave it out; Headway keeps no lineage", True, False),
     "run_after": _unless(),
+    "spark_binary": _drop(
+        "leave it out; a worker runs the spark-submit of SPARK_HOME or of its pyspark",
+        "spark-submit",
+    ),
+    "durable": _drop("leave it out; a new attempt finds the driver of the last one", True),
+    "reconnect_on_retry": _drop(
+        "leave it out; a new attempt finds the driver of the last one", True
+    ),
+    "track_driver_via_k8s_api": _drop("leave it out; Headway follows the driver", False),
+    "yarn_track_via_rm_api": _drop("leave it out; Headway follows the application", False),
+    "openlineage_inject_parent_job_info": _drop("leave it out; Headway keeps no lineage", False),
+    "openlineage_inject_transport_info": _drop("leave it out; Headway keeps no lineage", False),
+    "use_krb5ccache": _unless(False),
+    "post_submit_commands": _unless([], ()),
+    "properties_file": _unless(),
+    "yarn_rm_auth": _unless(),
     "logger_name": _drop("leave it out; the logger is that of the class"),
     "show_return_value_in_logs": _drop("print the value in the function", False),
     "adhoc": _drop("give the task a DAG of its own, with schedule=None", False),

@@ -7,13 +7,19 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from headway.cli.providers.requirements import ProviderRelease
 from headway.domain.errors import ConflictError, NotFoundError
+
+_PINNED: Final = (
+    "A constraint is the version that is installed here, which stays. If Headway can do with a "
+    "version that suits both (pip show headway; pip check), install that version by pip, and run "
+    "this command again."
+)
 
 
 class Pip:
@@ -64,4 +70,5 @@ def _said(done: "subprocess.CompletedProcess[str]") -> str:
     """Return what pip says of an error: which requirements conflict, and the error itself."""
     _, caused, conflict = done.stdout.partition("The conflict is caused by:")
     errors = [line for line in done.stderr.splitlines() if not line.startswith("WARNING")]
-    return "\n".join([*([caused + conflict.rstrip()] if caused else []), *errors])
+    hint = [_PINNED] if "(constraint)" in conflict else []
+    return "\n".join([*([caused + conflict.rstrip()] if caused else []), *errors, *hint])

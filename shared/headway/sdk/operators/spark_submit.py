@@ -44,6 +44,7 @@ class SparkSubmitOptions(TaskOptions, total=False):
     keytab: str | None
     proxy_user: str | None
     deploy_mode: str | None
+    verbose: bool
     status_poll_interval: float | timedelta
     conn_id: str | None
 
@@ -163,6 +164,7 @@ CHECKS: Final[Mapping[str, checks.Check]] = {
         ("num_executors", "executor_cores", "total_executor_cores", "driver_cores"), _count
     ),
     "deploy_mode": _deploy_mode,
+    "verbose": checks.flag,
     "status_poll_interval": checks.in_seconds(checks.time_limit),
 }
 

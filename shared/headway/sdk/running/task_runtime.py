@@ -51,6 +51,7 @@ class SparkApplication:
     keytab: str | None = None
     proxy_user: str | None = None
     deploy_mode: str | None = None
+    verbose: bool = False
     status_poll_interval: float = 10.0
     conn_id: str = DEFAULT_SPARK
 

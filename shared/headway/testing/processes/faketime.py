@@ -39,7 +39,7 @@ class WrongClock:
 def wrong_clock(folder: Path, seconds: float) -> WrongClock:
     """Return a clock that is so many seconds ahead; skip the test where there is no faketime."""
     required_program("faketime", "faketime")
-    # The program itself is not run: it fails where an ended process of its number left shared memory.
+    # The program is not run: it fails where a process of its number left shared memory.
     library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     clock = WrongClock(folder / "clock", str(library))
     clock.set(seconds)

@@ -47,6 +47,7 @@ def test_every_argument_reaches_the_application(dag: DAG, run: Run) -> None:
         principal="me",
         keytab="me.keytab",
         deploy_mode="cluster",
+        verbose=True,
         status_poll_interval=timedelta(minutes=1),
         conn_id="yarn",
     )
@@ -81,6 +82,7 @@ def test_every_argument_reaches_the_application(dag: DAG, run: Run) -> None:
             principal="me",
             keytab="me.keytab",
             deploy_mode="cluster",
+            verbose=True,
             status_poll_interval=60.0,
             conn_id="yarn",
         )

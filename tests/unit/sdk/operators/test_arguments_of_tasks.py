@@ -224,6 +224,7 @@ OF_SUBMIT: Mapping[str, Case] = {
     "conf": ({}, {"a": "b"}),
     "env_vars": ({}, {"a": "b"}),
     "deploy_mode": ({}, "cluster"),
+    "verbose": ({}, True),
     "application_args": ({}, ["x"]),
     **dict.fromkeys(("num_executors", "executor_cores", "driver_cores"), ({}, 3)),
     "total_executor_cores": ({}, 3),

@@ -92,6 +92,8 @@ def build_command(
     for option, value in _options(application).items():
         if value is not None:
             command += [option, str(value)]
+    if application.verbose:
+        command.append("--verbose")
     return [*command, application.application, *application.application_args]
 
 

@@ -112,10 +112,18 @@ def test_every_option_is_in_the_command(master: str, mode: str | None) -> None:
     assert "hush" not in " ".join(command)
 
 
+def test_spark_submit_is_asked_for_its_options_and_properties() -> None:
+    application = replace(SMALL, verbose=True)
+
+    command = build_command(application, HOME, "local[2]", FILE)
+
+    assert command == [*BARE, "--verbose", "/dags/job.py"]
+
+
 def test_every_field_of_an_application_is_somewhere() -> None:
     """One that is added must come into the command, the properties or the environment."""
     elsewhere = {"application", "application_args", "conf", "env_vars", "deploy_mode"}
-    elsewhere |= {"conn_id", "status_poll_interval"}
+    elsewhere |= {"conn_id", "status_poll_interval", "verbose"}
 
     assert len(fields(SparkApplication)) == len(OPTIONS) + len(elsewhere)
 
