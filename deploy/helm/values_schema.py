@@ -60,6 +60,7 @@ def definitions() -> Schema:
         subdir=TEXT,
         refreshInterval=POSITIVE,
         cronSemantics=one_of("interval", "trigger"),
+        parseTimeSecrets=TRUTH,
     )
     data = fields(
         name=matching("^[a-z0-9-]{1,50}$"), claim=NAME, path=matching("^/."), readOnly=TRUTH
@@ -170,6 +171,7 @@ def surroundings() -> dict[str, object]:
         "sparkImage": ref("image"),
         "dags": fields(
             git=many(ref("bundle")),
+            parseTimeSecrets=TRUTH,
             gitAccess=fields(**dict.fromkeys(("sshSecret", "credentialsSecret", "caSecret"), TEXT)),
             image=with_dags,
             volume=fields(claim=TEXT, path=TEXT),

@@ -17,7 +17,7 @@ from headway.domain.dag.notifiers import NotifierSpec
 from headway.runtime.daemon.bell import Bell
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Forker
-from headway.runtime.settings import configuration
+from headway.runtime.settings import configuration, secret_keys
 from headway.runtime.settings.parser import ParserSettings
 from headway.serialization.codec import FORMAT_VERSION
 from headway_parser.bundles import FolderBundle, open_bundles
@@ -36,6 +36,8 @@ from headway_parser.publish.pace import ReparsePace
 from headway_parser.publish.publish import Publisher
 from headway_parser.publish.result_writer import ResultWriter
 from headway_parser.publish.retention import VersionRetention
+from headway_parser.secrets.answers import SecretAnswering
+from headway_parser.secrets.resolver import BundleSecretResolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ def assembled(
         for source in sources.values():
             ending.callback(source.close)
         manager = _manager(parts, sources, parsing, scan_requested)
+        if given.reads_secrets:
+            ending.callback(_let_read(parts, manager).close)
         if given.watch_files:
             watcher = FileWatcher(ask)
             ending.callback(watcher.close)
@@ -133,6 +137,18 @@ def _manager(
     )
 
 
+def _let_read(parts: ParserParts, manager: DagFileProcessorManager) -> SecretAnswering:
+    """Let files of bundles that allow it read connections and variables while they are parsed."""
+    bundles = {name for name, its in parts.given.sources.items() if its.parse_time_secrets}
+    resolver = BundleSecretResolver(parts.process.engine, secret_keys.provided_here())
+    for name in bundles:
+        manager.scan.states[name].secret_states = resolver.states
+    answering = SecretAnswering(resolver, parts.clock)
+    manager.parsing.secrets = answering
+    manager.parsing.reads_secrets = lambda job: job.key.bundle in bundles
+    return answering
+
+
 def _notifiers(given: ParserSettings) -> Mapping[str, tuple[NotifierSpec, ...]]:
     return {
         name: tuple(notifier.spec for notifier in its.notify) for name, its in given.sources.items()
@@ -164,15 +180,14 @@ def release_of(given: ParserSettings) -> str:
     """Return what tells what reads DAG files here: Headway, Python, and all that is installed.
 
     Files are parsed again when it changes, since what they import may have; or what their cron
-    strings mean, by the settings of their bundles.
+    strings mean, or whether they may read connections and variables, by the settings of their
+    bundles.
     """
-    semantics = [
-        f"{name}={bundle.cron_semantics}"
-        for name, bundle in sorted(given.sources.items())
-        if bundle.cron_semantics
-    ]
+    sources = sorted(given.sources.items())
+    semantics = [f"{name}={its.cron_semantics}" for name, its in sources if its.cron_semantics]
+    reading = [f"{name} reads secrets" for name, its in sources if its.parse_time_secrets]
     installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
     told = "\n".join(
-        [sys.version, __version__, str(FORMAT_VERSION), *sorted(installed), *semantics]
+        [sys.version, __version__, str(FORMAT_VERSION), *sorted(installed), *semantics, *reading]
     )
     return sha256(told.encode()).hexdigest()[:16]

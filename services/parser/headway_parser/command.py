@@ -14,6 +14,8 @@ def run(database: str) -> int:
     """Run a parser on the database at that URL; return its exit status."""
     given = configuration.read(ParserSettings)
     folders_of(given)
+    if given.reads_secrets:
+        secret_keys.check()
     repair_modes(configuration.home())
     hidden = (*configuration.private_paths(), *secret_keys.private_paths())
     around = ParserHost(configuration.home(), hidden, configuration.environment())

@@ -61,12 +61,29 @@ def _check(
             path=path, error=parsed.error, line=answer.get("line"), gap=answer.get("gap")
         )
     told = [note for note in parsed.notes if note in CHOICES]
+    told += reading_of(answer.get("secrets"))
     return CheckedFile(
         path=path,
         dag_ids=tuple(sorted(version.spec.dag_id for version in parsed.versions)),
         warnings=tuple(note for note in parsed.notes if note not in CHOICES),
         differences=(*told, *_differences(root / path)),
     )
+
+
+def reading_of(names: object) -> list[str]:
+    """Return what an author should know of a file that has read these connections and variables."""
+    read = [str(name).partition(":") for name in names] if isinstance(names, list) else []
+    if not read:
+        return []
+    shown = ", ".join(f"the {kind} {name}" for kind, _, name in read)
+    kind, _, first = read[0]
+    said = (
+        f"The file reads {shown} while it is parsed. A parser gives it what the bundle is granted, "
+        f"by `headway {kind}s grant {first} --bundle NAME`, and only where the settings of the "
+        "bundle say parse_time_secrets = true. Otherwise the file is refused, also where it gives "
+        "a default."
+    )
+    return [said]
 
 
 def _differences(file: Path) -> list[str]:

@@ -246,7 +246,8 @@ class DagFileProcessorManager:
         if published is not None and published.unstable:
             self._once_more.append(replace(job, first=result.parsed))
         elif published is not None:
-            self.scan.states[job.key.bundle].note_parse(job.key.path, result.read, job.hashes)
+            found = {**job.hashes, **result.parsed.secrets}
+            self.scan.states[job.key.bundle].note_parse(job.key.path, result.read, found)
         if job.key in self._outdated or (published is not None and published.freed):
             self.scan_requested.set()
 

@@ -17,8 +17,12 @@ from headway.runtime.settings.parser import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.parse.fork_server import ParserHost
 from headway_parser.parse.processor import ProcessorPool
+from headway_parser.secrets.answers import THREADS
 
 log = logging.getLogger(__name__)
+
+CONNECTIONS: Final = 5
+"""Connections to the database, besides those of threads that read secrets."""
 
 IDLE: Final = 0.2
 """Seconds between two steps at the most: a beat and a stop are never later than that."""
@@ -34,9 +38,12 @@ def serve(
     """Parse files until the bell is stopped."""
     clock = SystemClock()
     parsing = parsing_of(given, around, clock, starting)
+    connections = CONNECTIONS + (THREADS if given.reads_secrets else 0)
     with (
         closing(parsing),
-        registration.registered("parser", database, bell, http_port=given.http_port) as process,
+        registration.registered(
+            "parser", database, bell, connections=connections, http_port=given.http_port
+        ) as process,
         assembled(process, given, around, parsing, bell) as manager,
     ):
         process.show_skew(manager.database_clock)

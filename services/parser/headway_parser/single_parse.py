@@ -16,6 +16,7 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import SerializationError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
+from headway_parser.child.asking import PROVIDED
 from headway_parser.child.imports import INSTALLED
 from headway_parser.child.parse_file import parse
 
@@ -38,7 +39,8 @@ def parse_apart(
 ) -> Frame:
     """Return what parsing the file answers; SilentParseError when there is no answer.
 
-    What the file prints is dropped.  Its process, and what that has started, is killed after
+    What the file prints is dropped.  Connections and variables that it reads are those of this
+    process's environment.  Its process, and what that has started, is killed after
     so many seconds.
     """
     ours, theirs = socketpair()
@@ -46,7 +48,13 @@ def parse_apart(
         with theirs:
             child = os.fork()
             if child == 0:
-                argument = {"root": str(root), "path": path, "cron_semantics": cron_semantics}
+                argument = {
+                    "root": str(root),
+                    "path": path,
+                    "bundle": root.name,
+                    "cron_semantics": cron_semantics,
+                    "secrets": PROVIDED,
+                }
                 _parse_and_leave(argument, theirs, memory_bytes)
         ours.settimeout(seconds)
         return _answer(ours, lambda: _end(child), seconds)

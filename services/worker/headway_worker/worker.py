@@ -8,6 +8,7 @@ from typing import Any
 from headway.db.core.notices import CALLBACK, STOP, WORKER, Notice
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.daemon.loop import Pace
+from headway.runtime.daemon.wakeup import Button
 from headway.runtime.processes.frames import Frame
 from headway.runtime.settings.worker import WorkerSettings
 from headway_worker.attempts.answers import Answering
@@ -25,7 +26,6 @@ from headway_worker.spark.service.spark_service import SparkService
 from headway_worker.supervision.execution import MOST_READING, Execution
 from headway_worker.supervision.lease_keeper import LeaseKeeper
 from headway_worker.supervision.supervisor import Supervisor
-from headway_worker.supervision.wakeup import Button
 from headway_worker.supervision.worker_host import WorkerHost
 
 TICK = 0.1  # seconds after which deadlines are looked at, even when nothing happens

@@ -16,6 +16,9 @@ LARGEST_SECRET: Final = 256 * 2**10
 EVERY_DAG: Final = "*"
 """What stands in a grant for every DAG; no DAG can be called so."""
 
+_OF_BUNDLE: Final = "bundle:"
+"""What a grant to the files of a bundle begins with; the id of no DAG has a colon."""
+
 
 class SecretKind(StrEnum):
     """A connection or a variable."""
@@ -70,6 +73,32 @@ class StoredVariable:
 
 
 Secret: TypeAlias = Connection | StoredVariable
+
+
+def to_bundle(name: str) -> str:
+    """Return what stands in a grant for the DAG files of a bundle."""
+    return _OF_BUNDLE + name
+
+
+def bundle_of(grantee: str) -> str | None:
+    """Return the bundle whose DAG files a grant is for; None where it is for DAGs."""
+    return grantee.removeprefix(_OF_BUNDLE) if grantee.startswith(_OF_BUNDLE) else None
+
+
+def described(grantee: str) -> str:
+    """Return in words whom a grant is for."""
+    if grantee == EVERY_DAG:
+        return "every DAG"
+    bundle = bundle_of(grantee)
+    return f"DAG {grantee!r}" if bundle is None else f"the files of bundle {bundle!r}"
+
+
+def check_grantee(grantee: str) -> str:
+    """Return whom a grant is for; DagError for what can be the name of no DAG and no bundle."""
+    if grantee != EVERY_DAG:
+        bundle = bundle_of(grantee)
+        check_key("DAG" if bundle is None else "bundle", grantee if bundle is None else bundle)
+    return grantee
 
 
 def kind_of(secret: Secret) -> tuple[SecretKind, str]:

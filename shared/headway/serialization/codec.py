@@ -48,6 +48,7 @@ LATER: Final = frozenset(
         "groups",
         "labels",
         "param_schemas",
+        "parse_secrets",
     }
 )
 LATER_OF_TASKS: Final = frozenset(
@@ -73,7 +74,8 @@ they were.
 
 A release that does not know these leaves them out of account, rather than refusing the DAG: its
 workers run it, and its schedulers start the runs without waiting for a parse, catch up as
-`catchup` alone says, and let runs queue.  It checks no conf by the schemas of params.
+`catchup` alone says, and let runs queue.  It checks no conf by the schemas of params.  Its workers
+refuse what a file reads of connections and variables while the file is loaded.
 A release that does not know those of tasks tries them again after any exception, calls and tells
 nobody, and knows no deadlines.  It runs a task whatever the task's own dates are.
 """

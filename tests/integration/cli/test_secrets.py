@@ -146,6 +146,23 @@ def test_grants_name_dags_or_every_dag() -> None:
     assert "The DAG id '*'" in refuse("variables", "grant", "v", "*")
 
 
+def test_a_grant_may_be_for_the_files_of_a_bundle() -> None:
+    said = do("variables", "grant", "v", "etl", "--bundle", "dags", "--bundle", "more")
+    assert "is granted to etl, the files of bundle dags, the files of bundle more." in said
+    do("connections", "grant", "c", "--all-dags", "--bundle", "dags")
+
+    [listed] = rows("variables", "list")
+    assert (listed["dags"], listed["bundles"]) == (["etl"], ["dags", "more"])
+    [listed] = rows("connections", "list")
+    assert (listed["dags"], listed["bundles"]) == (["*"], ["dags"])
+    do("variables", "revoke", "v", "--bundle", "dags")
+    assert rows("variables", "list")[0]["bundles"] == ["more"]
+    refused = refuse("variables", "revoke", "v", "--bundle", "dags")
+    assert "is not granted to the files of bundle 'dags'" in refused
+    assert "The DAG id 'bundle:dags'" in refuse("variables", "grant", "v", "bundle:dags")
+    assert "The bundle id 'a:b'" in refuse("variables", "grant", "v", "--bundle", "a:b")
+
+
 @pytest.mark.parametrize(
     ("command", "given", "message"),
     [

@@ -96,6 +96,20 @@ def test_one_that_drifts_is_held_unless_it_says_that_it_is_dynamic(
     assert bool(warnings(engine)) is not dynamic
 
 
+def test_one_whose_file_reads_variables_follows_these_as_often_as_they_change(
+    engine: Engine, me: Identity
+) -> None:
+    def reading(shape: str) -> DagSpec:
+        return replace(spec(shape), parse_secrets=("variable:v",))
+
+    take_over(engine, me, parse("a.py", reading("start")))
+    for number in range(2 * MOST_PER_HOUR - 1):
+        check(engine, me, reading(f"shape_{number}"), reading(f"shape_{number}"))
+
+    assert len(versions(engine)) == 2 * MOST_PER_HOUR
+    assert warnings(engine) == []
+
+
 def test_a_file_is_checked_once_even_if_its_dags_are_others_each_time(
     engine: Engine, me: Identity
 ) -> None:

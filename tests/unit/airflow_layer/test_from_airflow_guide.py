@@ -15,13 +15,19 @@ import pytest
 from headway.airflow_layer import notes
 from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.file_secrets import FileSecrets
 from headway.testing import run_dag
+from headway.testing.data.file_source import FileSource
+from headway_parser.child.asking import refused_secrets
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "from-airflow.md").read_text()
 BEGIN, *CASES = re.split(
     r"^== ", Path(__file__).with_name("from_airflow_cases.txt").read_text(), flags=re.MULTILINE
 )
 SOURCES = {case.partition("\n")[0]: BEGIN + case.partition("\n")[2] for case in CASES}
+GRANTED = "\n# granted\n"
+IN_GRANTED = FileSource({"v": "x"}, {"c": "http://there"})
+"""What a case may read at its top level that has such a line; others are refused it."""
 SECTION = GUIDE.split("\n## Feature by feature\n")[1].split("\n## ")[0]
 ROWS = {
     name: (state, said)
@@ -45,7 +51,9 @@ def tried(name: str, folder: Path) -> None:
     (folder / "texts").mkdir()
     (folder / "texts" / "a.sql").write_text("SELECT '{{ ds }}'")
     (folder / "case.py").write_text(SOURCES[name])
-    for dag in load_dag_file(folder / "case.py", folder):
+    granted = GRANTED in SOURCES[name]
+    secrets = FileSecrets(IN_GRANTED) if granted else refused_secrets("dags")
+    for dag in load_dag_file(folder / "case.py", folder, secrets=secrets):
         to_spec(dag, "case.py")
         module: Any = sys.modules[dag.file.module_name] if dag.file else None
         if getattr(module, "parsed_only", False):

@@ -78,6 +78,44 @@ def test_a_folder_whose_settings_choose_is_not_asked(tmp_path: Path) -> None:
     assert found.differences == ()
 
 
+READS = "from headway.sdk import DAG, BaseHook, Variable\nDAG(Variable.get('name', 'default'))\n"
+CONNECTS = f"{READS}DAG(BaseHook.get_connection('shop').host)\n"
+
+
+def test_a_default_counts_where_the_environment_has_no_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reads.py").write_text(READS)
+    given = ParserSettings.model_validate({})
+
+    [found] = check_folder(tmp_path, given)
+    assert (found.dag_ids, found.error) == (("default",), None)
+    [said] = found.differences
+    assert said.startswith("The file reads the variable name while it is parsed. A parser gives")
+    assert "`headway variables grant name --bundle NAME`" in said
+    assert "parse_time_secrets = true" in said
+
+    monkeypatch.setenv("HEADWAY_VAR_NAME", "given")
+    [found] = check_folder(tmp_path, given)
+    assert found.dag_ids == ("given",)
+
+
+def test_what_has_no_default_is_named_with_the_way_to_give_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reads.py").write_text(CONNECTS)
+    given = ParserSettings.model_validate({})
+
+    [found] = check_folder(tmp_path, given)
+    assert found.line == 3
+    assert "`HEADWAY_CONN_SHOP=… headway import-check FOLDER`" in (found.error or "")
+
+    monkeypatch.setenv("HEADWAY_CONN_SHOP", "http://there")
+    [found] = check_folder(tmp_path, given)
+    assert found.dag_ids == ("default", "there")
+    assert "reads the connection shop, the variable name while" in found.differences[0]
+
+
 def test_what_is_ignored_is_a_warning(checked: dict[str, CheckedFile]) -> None:
     [warning] = checked["old.py"].warnings
 

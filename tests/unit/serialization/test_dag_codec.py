@@ -160,6 +160,7 @@ DAGS = st.builds(
     deadlines=DEADLINES,
     notifiers=NOTIFIERS,
     param_schemas=PARAM_SCHEMAS,
+    parse_secrets=st.lists(st.text(max_size=20), max_size=3).map(tuple),
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -351,6 +352,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         groups=(GroupSpec(group_id="g", tasks=("land",)),),
         labels=(EdgeLabel(upstream="land", downstream="land", label="again"),),
         param_schemas=(ParamSchema(name="limit", description="How many"),),
+        parse_secrets=("variable:region",),
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]
     tasks = [{**task, "next_year": True} for task in stored_tasks()]

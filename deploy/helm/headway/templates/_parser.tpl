@@ -9,6 +9,7 @@
 {{- with .subdir }}{{ $_ := set $bundle "subdir" . }}{{ end -}}
 {{- with .cronSemantics }}{{ $_ := set $bundle "cron_semantics" . }}{{ end -}}
 {{- with .refreshInterval }}{{ $_ := set $bundle "refresh_interval" . }}{{ end -}}
+{{- if hasKey . "parseTimeSecrets" }}{{ $_ := set $bundle "parse_time_secrets" .parseTimeSecrets }}{{ end -}}
 {{- $_ := set $bundles .name $bundle -}}
 {{- end -}}
 {{- if .Values.dags.image.repository }}{{ $_ := set $bundles "image" (dict "path" .Values.dags.image.path) }}{{ end -}}
@@ -18,11 +19,26 @@
 {{ toJson $bundles }}
 {{- end -}}
 
+{{/* Not empty if a parser decrypts connections and variables for DAG files: of all bundles, or of some. */}}
+{{- define "headway.parserDecrypts" -}}
+{{- $reads := .Values.dags.parseTimeSecrets -}}
+{{- range .Values.dags.git }}{{ if .parseTimeSecrets }}{{ $reads = true }}{{ end }}{{ end -}}
+{{- if and $reads .Values.encryptionKeys.name }}true{{ end -}}
+{{- end -}}
+
 {{- define "headway.parserEnv" -}}
 - name: HEADWAY_PARSER_FORKER
   value: /run/forker/socket
 - name: HEADWAY_PARSER_BUNDLES
   value: {{ include "headway.bundles" . | quote }}
+{{- if .Values.dags.parseTimeSecrets }}
+- name: HEADWAY_PARSER_PARSE_TIME_SECRETS
+  value: "true"
+{{- end }}
+{{- if include "headway.parserDecrypts" . }}
+- name: HEADWAY_SECRETS_KEYS_FILE
+  value: /etc/headway/keys/secret-keys
+{{- end }}
 {{- with .Values.dags.gitAccess }}
 {{- if .sshSecret }}
 - name: GIT_SSH_COMMAND
@@ -61,6 +77,11 @@
 
 {{- define "headway.parserMounts" -}}
 {{- include "headway.dagMounts" (dict "values" .Values "readOnly" false) }}
+{{- if include "headway.parserDecrypts" . }}
+- name: keys
+  mountPath: /etc/headway/keys
+  readOnly: true
+{{- end }}
 {{- range $name := include "headway.gitSecrets" . | fromYaml | keys | sortAlpha }}
 - name: {{ $name }}
   mountPath: /etc/headway/{{ $name }}
@@ -79,6 +100,13 @@
   persistentVolumeClaim:
     claimName: {{ . }}
     readOnly: true
+{{- end }}
+{{- if include "headway.parserDecrypts" . }}
+- name: keys
+  secret:
+    secretName: {{ .Values.encryptionKeys.name }}
+    defaultMode: 0440
+    items: [{key: {{ .Values.encryptionKeys.key }}, path: secret-keys}]
 {{- end }}
 {{- range $name, $secret := include "headway.gitSecrets" . | fromYaml }}
 - name: {{ $name }}

@@ -3,6 +3,7 @@
 import faulthandler
 import sys
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from itertools import islice
 from mmap import mmap
 from pathlib import Path
@@ -21,8 +22,10 @@ from headway.sdk.bundle.packages import SUFFIX
 from headway.sdk.bundle.static_imports import Imports
 from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.file_secrets import FileSecrets
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.serialization import codec
+from headway_parser.child.asking import secrets_of
 from headway_parser.child.imports import from_source
 from headway_parser.child.reading import ChangedError, FilesRead
 from headway_parser.child.refusals import Refusals
@@ -35,9 +38,11 @@ SPARE: Final = 4 * 2**20
 def parse(argument: Mapping[str, object], channel: socket) -> None:
     """Parse the file `path` of the bundle in `root`; answer with one frame.
 
-    `cron_semantics` is what the bundle's settings say, None for nothing.
+    `cron_semantics` is what the settings of the bundle say, None for nothing; `secrets` is where
+    the file gets connections and variables from (`asking`).
     The answer holds the `dags` as serialized bytes, the `files` that they were read from,
-    by content, and the names of those that were `missing`; or an `error`, the `line` of the
+    by content, the names of those that were `missing`, and the `secrets` that were read; or an
+    `error`, the `line` of the
     DAG file that it comes from, what of Airflow is a `gap` here, and what was `read` until then,
     as hashes by path; or that something has `changed` meanwhile.
     """
@@ -49,7 +54,8 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     spare = mmap(-1, SPARE)  # of addresses, which are what is limited; no page of it is touched
     try:
         said = argument["cron_semantics"]
-        answer = _parse(read, path, CronSemantics(str(said)) if said else None)
+        secrets = secrets_of(str(argument["secrets"]), str(argument["bundle"]), channel)
+        answer = _parse(read, path, CronSemantics(str(said)) if said else None, secrets)
     except ChangedError as error:
         answer = {"changed": str(error)}
     except HeadwayError as error:
@@ -67,14 +73,16 @@ def tell_crashes() -> None:
         faulthandler.enable()
 
 
-def _parse(read: FilesRead, path: str, semantics: CronSemantics | None) -> Frame:
+def _parse(
+    read: FilesRead, path: str, semantics: CronSemantics | None, secrets: FileSecrets
+) -> Frame:
     root = read.root
     read.refuse_huge(path)
     from_source(root, read.note)
     finder.install()
     notes.forget()
-    dags = load_dag_file(root / path, root, None, semantics)
-    specs = [to_spec(dag, path) for dag in dags]
+    dags = load_dag_file(root / path, root, None, semantics, secrets)
+    specs = [replace(to_spec(dag, path), parse_secrets=secrets.names) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
     source = read.content(path)
@@ -89,6 +97,7 @@ def _parse(read: FilesRead, path: str, semantics: CronSemantics | None) -> Frame
         "missing": sorted(read.stamps.keys() - contents),
         "patterns": patterns,
         "notes": [*notes.notes(), *told],
+        "secrets": list(secrets.names),
     }
 
 

@@ -13,6 +13,7 @@ from headway_parser.bundles.source import BundlePlace
 from headway_parser.contents import FileContents, is_pattern, signature_of, stamp_of
 from headway_parser.discover.listing import Lister, Listing
 from headway_parser.parse.jobs import Job, ParseReason, may_forget, why
+from headway_parser.secrets.dependency import SecretStates, allow_none, secret_of
 
 LARGE_LOSS: Final = 0.5
 """The share of a folder's files that, gone at once, must be gone a while later as well."""
@@ -49,6 +50,7 @@ class BundleState:
     release: str
     clock: Clock
     reader: BundleReader
+    secret_states: SecretStates = allow_none
     considered: dict[str, Mapping[str, str]] = field(default_factory=dict)
     _last: StoredBundle = field(default_factory=StoredBundle)
     _parsed: dict[str, tuple[Mapping[str, str], int]] = field(default_factory=dict)
@@ -106,16 +108,33 @@ class BundleState:
         self, root: Path, listing: Listing, rows: Mapping[str, FileRow]
     ) -> Callable[[str], str]:
         """Look for the files of patterns; return what tells the hash of a dependency."""
-        known = (
+        known = {
             dependency for path in listing.paths if path in rows for dependency in rows[path].paths
-        )
+        }
         self.contents.patterns.look(
             root, {dependency for dependency in known if is_pattern(dependency)}
         )
-        return cache(lambda it: self.contents.look(root, it, listing.stamps.get(it)))
+        states = self._states(known)
+
+        @cache
+        def look(it: str) -> str:
+            return (
+                states[it] if it in states else self.contents.look(root, it, listing.stamps.get(it))
+            )
+
+        return look
+
+    def _states(self, known: Collection[str]) -> Mapping[str, str]:
+        """Return the states of the connections and variables among dependencies."""
+        names = {name: it for it in known if (name := secret_of(it)) is not None}
+        found = self.secret_states(self.name, names) if names else {}
+        return {it: found[name] for name, it in names.items()}
 
     def note_parse(self, path: str, read: Mapping[str, str], hashes: Mapping[str, str]) -> None:
-        """Note what a parse says that it has read, and what was there when it began."""
+        """Note what a parse says that it has read, and what was there for certain.
+
+        That is what files held when it began, and what this parser has told it of secrets.
+        """
         self.considered[path] = read
         self._parsed[path] = hashes, self._repeats(path, hashes) + 1
         self._parsed_at[path] = self.clock.monotonic()

@@ -46,6 +46,8 @@ class ParsedFile:
     `read` is all that the result depends on, path to content hash, ABSENT where there was
     nothing; it is None when the child could not tell.  `changed` says that files were
     written meanwhile: then there is no result.  `notes` are what the author should know.
+    `secrets` are the connections and variables that it has asked for, as dependencies, with what
+    tells of a change.
     """
 
     versions: tuple[NewVersion, ...] = ()
@@ -55,6 +57,7 @@ class ParsedFile:
     read: Mapping[str, str] | None = None
     changed: bool = False
     notes: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -81,13 +84,20 @@ def kept(said: str) -> str:
     return _storable(said)[:LONGEST_ERROR]
 
 
-def explain_silence(exit_status: Exit, timeout: float | None, printed: str) -> ParsedFile:
+def explain_silence(
+    exit_status: Exit, timeout: float | None, printed: str, waited_for: str = ""
+) -> ParsedFile:
     """Return the error of a file whose child ended without an answer.
 
     `timeout` is the limit in seconds that it was killed for; `printed` its output, of which
-    the end may tell more.
+    the end may tell more.  `waited_for` is what the database had not given it yet.
     """
-    if timeout is not None:
+    if timeout is not None and waited_for:
+        said = (
+            f"Reading the file took more than {timeout:g} s, and was stopped while it waited for "
+            f"{waited_for}: the database had not answered. The file is read again later."
+        )
+    elif timeout is not None:
         said = (
             f"Reading the file took more than {timeout:g} s, and was stopped. Move slow "
             "work into tasks, or raise HEADWAY_PARSER_DAG_FILE_PROCESSOR_TIMEOUT."

@@ -23,6 +23,10 @@ PRELOAD: Final = ("headway_parser.child.preload",)
 CHILD: Final = "headway_parser.child.parse_file:parse"
 """What children do, by its name: nothing of that is imported into the parser itself."""
 
+ASKED: Final = "asked"
+REFUSED: Final = "refused"
+"""What becomes of a connection or a variable that a file reads, as `child.asking` knows it."""
+
 NICENESS: Final = 10
 """How far children stand back: what runs on the same machine is more urgent than they are."""
 
@@ -47,12 +51,15 @@ def start(given: ParserSettings, around: ParserHost) -> Forker:
 
 def child_of(job: "Job", given: ParserSettings, around: ParserHost) -> ChildSpec:
     """Return what a child is to do to parse a file."""
+    bundle = given.sources[job.key.bundle]
     return ChildSpec(
         target=CHILD,
         argument={
             "root": str(job.root),
             "path": job.key.path,
-            "cron_semantics": given.sources[job.key.bundle].cron_semantics,
+            "bundle": job.key.bundle,
+            "cron_semantics": bundle.cron_semantics,
+            "secrets": ASKED if bundle.parse_time_secrets else REFUSED,
         },
         limits=ChildLimits(
             address_space_bytes=given.dag_file_memory_limit_bytes, niceness=NICENESS

@@ -18,6 +18,9 @@ from headway.runtime.health import HealthCheck
 from headway.runtime.processes.frames import Frame, FrameReader
 from headway_parser.parse.answer import ParsedFile, check_answer, explain_silence, failure
 from headway_parser.parse.jobs import Job
+from headway_parser.parse.read_secrets import with_secrets
+from headway_parser.secrets.answers import SecretAnswering
+from headway_parser.secrets.questions import QuestionError, SecretQuestions
 
 _CHUNK: Final = 256 * 2**10
 
@@ -37,7 +40,10 @@ class Bounds:
 
 @dataclass(slots=True)
 class DagFileProcessor:
-    """A child that parses the file `path`.  Beyond any of its bounds it is killed."""
+    """A child that parses the file `path`.  Beyond any of its bounds it is killed.
+
+    With `questions` it may ask for connections and variables until it answers.
+    """
 
     path: str
     bounds: Bounds
@@ -47,6 +53,7 @@ class DagFileProcessor:
     _output: int
     _reader: FrameReader
     _open: set[int]
+    questions: SecretQuestions | None = None
     _printed: bytearray = field(default_factory=bytearray)
     _answer: Frame | None = None
     _refused: str | None = None
@@ -82,8 +89,11 @@ class DagFileProcessor:
         selector.register(self.child, selectors.EVENT_READ)
         if self._refused is not None:
             return
+        channel = self.child.channel.fileno()
+        sends = self.questions is not None and self.questions.has_to_send
         for source in self._open:
-            selector.register(source, selectors.EVENT_READ)
+            also = selectors.EVENT_WRITE if sends and source == channel else 0
+            selector.register(source, selectors.EVENT_READ | also)
 
     def poll(self) -> ParsedFile | Exit | None:
         """Return what came of it, None while it goes on; never wait."""
@@ -94,6 +104,8 @@ class DagFileProcessor:
         self._exit = self.child.poll()
         self._hear()
         self._listen()
+        if self.questions is not None and self._refused is None:
+            self.questions.answer(self.child.channel)
         if self._exit is None:
             self._limit()
         return self._exit is not None or self._is_given_up()
@@ -103,6 +115,10 @@ class DagFileProcessor:
 
         An exit is returned of a child that was lost, by no fault of its file as far as is known.
         """
+        result = self._outcome()
+        return result if isinstance(result, Exit) else with_secrets(result, self.questions)
+
+    def _outcome(self) -> ParsedFile | Exit:
         if self._exit is None:
             why = self._refused or f"Reading the file took more than {self.bounds.seconds:g} s."
             told = f"{why} Its process could not be stopped, and was given up."
@@ -116,14 +132,18 @@ class DagFileProcessor:
         if self._refused is not None:
             return failure(self._refused, self._text())
         if self._answer is not None:
-            return check_answer(self.path, self._answer)
+            masked = self.questions.masked if self.questions is not None else dict
+            return check_answer(self.path, masked(self._answer))
         if self._exit.lost is not None and not self._timed_out:
             return self._exit
         limit = self.bounds.seconds if self._timed_out else None
-        return explain_silence(self._exit, limit, self._text())
+        waited = self.questions.waits_for if self.questions is not None else ""
+        return explain_silence(self._exit, limit, self._text(), waited)
 
     def close(self) -> None:
         """Let go of the child, and kill it if it still lives."""
+        if self.questions is not None:
+            self.questions.close()
         self.child.close()
         os.close(self._output)
 
@@ -166,7 +186,7 @@ class DagFileProcessor:
                 except ConnectionResetError:
                     data = b""
                 self._note_end(channel.fileno(), data)
-                if self._answer is None:
+                if self._answer is None or self.questions is not None:
                     self._take(data)
 
     def _note_end(self, source: int, data: bytes) -> None:
@@ -177,10 +197,24 @@ class DagFileProcessor:
     def _take(self, data: bytes) -> None:
         try:
             for frame in self._reader.feed(data):
-                if self._answer is None:  # the first one counts, however they come
+                if self._answer is not None:  # the first one counts, however they come
+                    self._note_late()
+                elif self.questions is not None and "ask" in frame:
+                    self.questions.take(frame)
+                else:
                     self._answer = frame
+        except QuestionError as error:
+            self._refuse(str(error))
         except SerializationError as error:
             self._refuse(f"What the file left behind cannot be used: {error}")
+
+    def _note_late(self) -> None:
+        """Have a child ended that may ask, and goes on to write after its answer."""
+        if self.questions is not None:
+            raise QuestionError(
+                "Reading the file asked for a connection or a variable after the file was read, as "
+                "a thread does that goes on. Read them at the top level of the file."
+            )
 
     def _refuse(self, why: str) -> None:
         self._refused = why
@@ -188,7 +222,8 @@ class DagFileProcessor:
         self._kill()
 
     def _text(self) -> str:
-        return self._printed.decode("utf-8", "replace")
+        text = self._printed.decode("utf-8", "replace")
+        return text if self.questions is None else self.questions.mask(text)
 
 
 log = logging.getLogger(__name__)
@@ -200,6 +235,10 @@ ASKED_AGAIN: Final = 2.0
 
 SLOW_AFTER: Final = 1.0
 """Seconds of a child after which another one may be started beside it."""
+
+
+def _nothing_read(_job: Job) -> bool:
+    return False
 
 
 class FinishedJob(NamedTuple):
@@ -228,6 +267,10 @@ class ProcessorPool:
     places: int
     clock: Clock
     starting: Future[Forker] | None = None
+    secrets: SecretAnswering | None = None
+    """What finds connections and variables for files; None where no bundle allows that."""
+
+    reads_secrets: Callable[[Job], bool] = _nothing_read
     running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
     _forker: Forker | None = None
     _missing: str = ""
@@ -293,6 +336,8 @@ class ProcessorPool:
         processor = DagFileProcessor.start(
             self.warm_up(), self.child_of(job), job.key.path, self.bounds, self.clock
         )
+        if self.secrets is not None and self.reads_secrets(job):
+            processor.questions = SecretQuestions(job.key.bundle, self.secrets)
         self.running[job.key] = job, processor
 
     def wait(self, seconds: float) -> None:
@@ -302,7 +347,11 @@ class ProcessorPool:
         with selectors.PollSelector() as selector:
             for _, processor in self.running.values():
                 processor.watch(selector)
-            selector.select(seconds)
+            if self.secrets is not None:
+                selector.register(self.secrets.button, selectors.EVENT_READ)
+            ready = [key.fileobj for key, _ in selector.select(seconds)]
+            if self.secrets is not None and self.secrets.button in ready:
+                self.secrets.button.release()
 
     def finished(self) -> list[FinishedJob]:
         """Return the jobs that are done, each once; their places are free."""

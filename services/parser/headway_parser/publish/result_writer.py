@@ -41,9 +41,10 @@ class ParseResult(NamedTuple):
         What it leaves out is taken as it was before: otherwise the file would seem to have
         changed.
         """
+        known = {**(self.parsed.read or {}), **self.parsed.secrets}
         if self.parsed.error is None and self.parsed.read is not None:
-            return self.parsed.read
-        return {**self.job.hashes, **(self.parsed.read or {})}
+            return known
+        return {**self.job.hashes, **known}
 
     def parse(self, release: str) -> StoredParse:
         """Return this as it is stored by what reads files here."""

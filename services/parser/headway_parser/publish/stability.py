@@ -10,11 +10,13 @@ import msgpack
 
 from headway.db.parsing.dag_registration import InForce, Past
 from headway.db.parsing.versions import NewVersion
+from headway.domain.dag.spec import DagSpec
 
 MOST_PER_HOUR: Final = 10
 MOST_PER_MONTH: Final = 20
 """Versions that one state of the code may make within an hour, and within 30 days, unless the DAG
-is dynamic.  The second is for what changes slowly and for ever, as with the date."""
+is dynamic, or its file reads connections or variables.  The second is for what changes slowly and
+for ever, as with the date."""
 
 _LONGEST: Final = 120
 
@@ -75,11 +77,16 @@ def _differs(check: StabilityCheck, new: NewVersion) -> bool:
 
 def _drift(new: NewVersion, past: Past) -> StabilityVerdict | None:
     """Return how this code has made as many versions as it may, if it has."""
-    if past.had or new.spec.dynamic or new.spec.reparse_on_run:
+    if past.had or _follows_something(new.spec):
         return None
     if past.in_hour >= MOST_PER_HOUR:
         return StabilityVerdict.DRIFTS
     return StabilityVerdict.DRIFTS_SLOWLY if past.in_month >= MOST_PER_MONTH else None
+
+
+def _follows_something(spec: DagSpec) -> bool:
+    """Tell whether a DAG is meant to change without its code, as variables of its file do."""
+    return spec.dynamic or spec.reparse_on_run or bool(spec.parse_secrets)
 
 
 def warning_of(verdict: StabilityVerdict, new: NewVersion, first: NewVersion | None) -> str:

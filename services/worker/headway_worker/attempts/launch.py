@@ -62,6 +62,7 @@ class AttemptLauncher:
             attempt_key=name,
             max_xcom_bytes=self.settings.max_xcom_bytes,
             cron_semantics=stored_in(work.dag.timetable),
+            parse_secrets=work.dag.parse_secrets,
             is_called_off=claimed.is_called_off,
             traceparent=self.traced(claimed),
         )

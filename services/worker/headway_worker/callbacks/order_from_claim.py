@@ -35,6 +35,7 @@ def order_of(
         reason=claimed.reason,
         cause=claimed.cause,
         cron_semantics=stored_in(dag.timetable),
+        parse_secrets=dag.parse_secrets,
     )
 
 

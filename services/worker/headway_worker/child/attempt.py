@@ -29,6 +29,7 @@ from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.running.task_runtime import RunName, SparkApplication
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.sdk.values.xcom import check_size
+from headway_worker.child.loading import may_have_changed, secrets_of
 from headway_worker.child.records import send_records
 from headway_worker.protocol.order import TaskOrder, prior_from_frame
 from headway_worker.protocol.result_codec import result_to_frame
@@ -250,7 +251,7 @@ def run(argument: Frame, channel: socket) -> None:
 
 def _run(order: TaskOrder, runtime: ChannelRuntime) -> Result:
     try:
-        operator = _load(order, runtime.code)
+        operator = _load(order, runtime)
     except DagError as error:
         return Result(outcome=Outcome.FAILED, error=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - here one attempt is isolated
@@ -272,14 +273,15 @@ def _advised(result: Result, code: BundleCode, dag_file: str) -> Result:
     return replace(result, error=f"{result.error}\n{advice}") if advice else result
 
 
-def _load(order: TaskOrder, code: BundleCode) -> BaseOperator:
-    facts = order.facts
+def _load(order: TaskOrder, runtime: ChannelRuntime) -> BaseOperator:
+    facts, code = order.facts, runtime.code
     finder.install()
-    path = code.root / order.relative_path
-    for dag in load_dag_file(path, code.root, code, order.cron_semantics):
+    path, secrets = code.root / order.relative_path, secrets_of(order.parse_secrets, runtime)
+    for dag in load_dag_file(path, code.root, code, order.cron_semantics, secrets):
         if dag.dag_id == facts.dag_id and facts.task_id in dag.task_dict:
             return dag.task_dict[facts.task_id]
     raise DagError(
         f"The code of this version, read again, makes no task {facts.task_id!r} in a DAG "
         f"{facts.dag_id!r}. Let the DAG file make the same tasks each time that it is read."
+        + may_have_changed(order.parse_secrets)
     )

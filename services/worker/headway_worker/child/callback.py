@@ -22,6 +22,7 @@ from headway.sdk.running.context import Context, running_in
 from headway.sdk.running.task_runtime import RunName, SparkApplication
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway_worker.child.attempt import Asking
+from headway_worker.child.loading import may_have_changed, secrets_of
 from headway_worker.child.records import send_records
 from headway_worker.protocol.callback_order import CallbackOrder
 from headway_worker.protocol.result_codec import result_to_frame
@@ -88,7 +89,7 @@ def run(argument: Frame, channel: socket) -> None:
 
 def _call(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> str | None:
     try:
-        dag = _load(order, code)
+        dag = _load(order, code, runtime)
         given, context = (
             _about_run(order, dag, runtime) if order.of_run else _about_task(order, dag, runtime)
         )
@@ -101,13 +102,14 @@ def _call(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> s
     return "\n".join(problems) or None
 
 
-def _load(order: CallbackOrder, code: BundleCode) -> DAG:
+def _load(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> DAG:
     finder.install()
-    path = code.root / order.relative_path
-    for dag in load_dag_file(path, code.root, code, order.cron_semantics):
+    path, secrets = code.root / order.relative_path, secrets_of(order.parse_secrets, runtime)
+    for dag in load_dag_file(path, code.root, code, order.cron_semantics, secrets):
         if dag.dag_id == order.facts.dag_id:
             return dag
-    raise DagError(f"it makes no DAG {order.facts.dag_id!r}.")
+    changed = may_have_changed(order.parse_secrets)
+    raise DagError(f"it makes no DAG {order.facts.dag_id!r}.{changed}")
 
 
 def _about_run(

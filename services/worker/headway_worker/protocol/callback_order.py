@@ -22,7 +22,8 @@ class CallbackOrder:
     """One event to call functions for: of a task, or of the run when `of_run`.
 
     `reason` tells why it has come to it, and `cause` is the error of the attempt that has ended.
-    `cron_semantics` are those that the version was made with.
+    `cron_semantics` are those that the version was made with, `parse_secrets` what its file read
+    then of connections and variables.
     """
 
     target: ClassVar[str] = "headway_worker.child.callback:run"
@@ -36,6 +37,7 @@ class CallbackOrder:
     reason: str
     cause: str | None
     cron_semantics: CronSemantics
+    parse_secrets: tuple[str, ...] = ()
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -54,6 +56,7 @@ class CallbackOrder:
             "reason": self.reason,
             "cause": self.cause,
             "cron_semantics": str(self.cron_semantics),
+            "parse_secrets": list(self.parse_secrets),
         }
 
     @classmethod
@@ -69,4 +72,5 @@ class CallbackOrder:
             reason=frame["reason"],
             cause=frame["cause"],
             cron_semantics=CronSemantics(frame["cron_semantics"]),
+            parse_secrets=tuple(frame["parse_secrets"]),
         )

@@ -33,7 +33,7 @@ class TaskOrder:
     `attempt_key` names the attempt wherever its work shows up, such as in Spark;
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
     `traceparent` is what spans that the task makes are below.  `cron_semantics` are those that the
-    version was made with.
+    version was made with, `parse_secrets` what its file read then of connections and variables.
     One that `is_called_off` only ends what earlier attempts have left on a cluster.
     """
 
@@ -45,6 +45,7 @@ class TaskOrder:
     attempt_key: str
     max_xcom_bytes: int
     cron_semantics: CronSemantics
+    parse_secrets: tuple[str, ...] = ()
     spark: Mapping[str, JsonValue] | None = None
     is_called_off: bool = False
     traceparent: str | None = None
@@ -63,6 +64,7 @@ class TaskOrder:
             "attempt_key": self.attempt_key,
             "max_xcom_bytes": self.max_xcom_bytes,
             "cron_semantics": str(self.cron_semantics),
+            "parse_secrets": list(self.parse_secrets),
             "spark": None if self.spark is None else dict(self.spark),
             "facts": facts_to_frame(self.facts),
             "is_called_off": self.is_called_off,
@@ -78,6 +80,7 @@ class TaskOrder:
             attempt_key=frame["attempt_key"],
             max_xcom_bytes=frame["max_xcom_bytes"],
             cron_semantics=CronSemantics(frame["cron_semantics"]),
+            parse_secrets=tuple(frame["parse_secrets"]),
             spark=frame["spark"],
             facts=facts_from_frame(frame["facts"]),
             is_called_off=frame["is_called_off"],

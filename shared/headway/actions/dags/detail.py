@@ -43,6 +43,7 @@ class DagDetail:
 
     `schedule` says in a few words when the DAG runs, in its time zone.  `catchup` is what happens
     to missed runs, `overlap` what to runs that overlap; None: they wait for each other.
+    `parse_secrets` are the connections and variables that its file reads while it is parsed.
     """
 
     dag: DagView
@@ -51,6 +52,7 @@ class DagDetail:
     catchup: Catchup
     overlap: Overlap | None
     tasks: Sequence[DagTaskView]
+    parse_secrets: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,15 @@ def dag_detail(conn: Connection, dag_id: str) -> DagDetail:
     if dag is None:
         raise DagNotFoundError(f"DAG {dag_id} was deleted just now.")
     schedule = registry.decode(spec.timetable).summary
-    return DagDetail(dag, schedule, spec.timezone, spec.missed, spec.overlap, dag_tasks(spec))
+    return DagDetail(
+        dag=dag,
+        schedule=schedule,
+        timezone=spec.timezone,
+        catchup=spec.missed,
+        overlap=spec.overlap,
+        tasks=dag_tasks(spec),
+        parse_secrets=spec.parse_secrets,
+    )
 
 
 def dag_tasks(spec: DagSpec) -> list[DagTaskView]:

@@ -23,6 +23,9 @@ from headway.domain.variable import (
     LARGEST_SECRET,
     Secret,
     SecretKind,
+    bundle_of,
+    check_grantee,
+    described,
     from_text,
     kind_of,
     to_text,
@@ -89,33 +92,32 @@ def grant(
     conn: Transaction,
     kind: SecretKind,
     name: str,
-    dags: Sequence[str],
+    grantees: Sequence[str],
     actor: str,
     reason: str | None = None,
 ) -> int:
-    """Let DAGs, or EVERY_DAG, read what has that name; return how many could not before.
+    """Let DAGs, EVERY_DAG, or the files of a bundle (`to_bundle`) read what has that name.
 
-    Neither it nor the DAGs need be there.
+    Neither it nor they need be there.  Return how many of them could not read it before.
     """
     check_key(kind, name)
     author = Author(actor, reason)
-    return sum(_change(conn, kind, name, dag_id, author, granted=True) for dag_id in dags)
+    return sum(_change(conn, kind, name, grantee, author, granted=True) for grantee in grantees)
 
 
 def revoke(
     conn: Transaction,
     kind: SecretKind,
     name: str,
-    dags: Sequence[str],
+    grantees: Sequence[str],
     actor: str,
     reason: str | None = None,
 ) -> None:
     """Take grants back; NotFoundError where there is none."""
-    for dag_id in dags:
-        if not _change(conn, kind, name, dag_id, Author(actor, reason), granted=False):
-            whom = "every DAG" if dag_id == EVERY_DAG else f"DAG {dag_id!r}"
+    for grantee in grantees:
+        if not _change(conn, kind, name, grantee, Author(actor, reason), granted=False):
             raise SecretNotFoundError(
-                f"The {kind} {name!r} is not granted to {whom}.",
+                f"The {kind} {name!r} is not granted to {described(grantee)}.",
                 hint=hint(act(_LIST[kind]), " shows to which it is."),
             )
 
@@ -171,17 +173,16 @@ def rotate(
 
 
 def _change(
-    conn: Transaction, kind: SecretKind, name: str, dag_id: str, author: Author, *, granted: bool
+    conn: Transaction, kind: SecretKind, name: str, grantee: str, author: Author, *, granted: bool
 ) -> bool:
-    if dag_id != EVERY_DAG:
-        check_key("DAG", dag_id)
+    bundle = bundle_of(check_grantee(grantee))
     change, action = (secrets.grant, "grant") if granted else (secrets.revoke, "revoke")
-    changed = change(conn, kind, name, dag_id)
+    changed = change(conn, kind, name, grantee)
     if changed:
-        every = dag_id == EVERY_DAG
+        every = grantee == EVERY_DAG
         details: dict[str, JsonValue] = {str(kind): name, **({"every_dag": True} if every else {})}
-        details |= _because(author.reason)
-        its_dag = None if every else dag_id
+        details |= ({} if bundle is None else {"bundle": bundle}) | _because(author.reason)
+        its_dag = grantee if bundle is None and not every else None
         action = f"{kind}.{action}"
         events.add(conn, Event(actor=author.actor, action=action, dag_id=its_dag, details=details))
     return changed

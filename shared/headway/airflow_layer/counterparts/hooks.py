@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from headway.airflow_layer.counterparts.connections import LayerConnection
-from headway.airflow_layer.notes import note
 from headway.sdk.authoring.current import current_file
 from headway.sdk.context import secrets
 from headway.sdk.running.context import running_context
@@ -68,20 +67,18 @@ class LayerVariable(secrets.Variable):
         *,
         default_var: Any = _UNSET,
     ) -> Any:
-        """Return the variable, or the default; while a DAG file is read, always the default."""
+        """Return the variable, or the default if there is no such variable."""
         given = default if default_var is _UNSET else default_var
-        if given is not _UNSET and _is_of_file():
-            note(
-                f"variable:{key}",
-                f"The variable {key!r} is not read while a DAG file is parsed: the default that "
-                "the file gives is taken. Call Variable.get inside of a task's function, or write "
-                f"{{{{ var.value.{key} }}}} in an argument of a task.",
-            )
+        if given is not _UNSET and _is_of_old_version():
             return given
         defaults = () if given is _UNSET else (given,)
         return secrets.Variable.get(key, *defaults, deserialize_json=deserialize_json)
 
 
-def _is_of_file() -> bool:
-    """Return whether a DAG file is being read, by a parser or before one of its tasks runs."""
-    return current_file() is not None and running_context() is None
+def _is_of_old_version() -> bool:
+    """Tell whether a task loads the file of a version that has read nothing.
+
+    Former releases made such versions by the defaults that the file gives.
+    """
+    file = current_file()
+    return file is not None and file.secrets is None and running_context() is None

@@ -185,10 +185,11 @@ def _programs(
     schedulers: int,
     api: ApiAddress | None,
 ) -> Iterator[ServiceProgram]:
+    reading = {"worker", *(["parser"] if configuration.read(ParserSettings).reads_secrets else [])}
     numbered = [f"scheduler-{number}" for number in range(1, schedulers + 1)]
     for name in ["parser", *numbered, "worker"]:
         service = name.partition("-")[0]
-        known = environment if service == "worker" else without_secrets(environment)
+        known = environment if service in reading else without_secrets(environment)
         own = {**known, "HEADWAY_DATABASE_URL": urls[_LOGIN_OF[service]]}
         yield ServiceProgram(name, [service], own)
     if api is not None:

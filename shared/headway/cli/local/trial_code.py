@@ -18,6 +18,7 @@ from headway.sdk.authoring.definition import DAG
 from headway.sdk.bundle.bundle_code import BundleCode, declaration
 from headway.sdk.bundle.bundle_imports import importing
 from headway.sdk.harness.loading import load_dag_file
+from headway.sdk.running.provided_secrets import provided_secrets
 from headway.sdk.running.tracebacks import message_of, traceback_of
 
 
@@ -85,10 +86,13 @@ def opened_dag(file: Path, dag_id: str) -> Iterator[tuple[DAG, BundleCode, str]]
 def load_dags(
     file: Path, root: Path, semantics: CronSemantics | None, code: BundleCode | None = None
 ) -> list[DAG]:
-    """Return the DAGs that a file makes; DagError with the text of an import error if it fails."""
+    """Return the DAGs that a file makes; DagError with the text of an import error if it fails.
+
+    Connections and variables that the file reads at its top level are those of the environment.
+    """
     finder.install()
     try:
-        return load_dag_file(file, root, code, semantics)
+        return load_dag_file(file, root, code, semantics, provided_secrets())
     except HeadwayError as error:
         raise import_error(file.relative_to(root), str(error)) from None
     except Exception as error:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headway.domain.variable import EVERY_DAG, SecretKind
+from headway.domain.variable import EVERY_DAG, SecretKind, bundle_of
 
 if TYPE_CHECKING:
     from headway.cli.screen.output import Format
     from headway.domain.variable import Secret
 
 
-COLUMNS = ("name", "type", "description", "key_id", "changed_at", "dags")
+COLUMNS = ("name", "type", "description", "key_id", "changed_at", "dags", "bundles")
 
 
 def show_all(kind: SecretKind, output: "Format") -> None:
-    """List all of them with the DAGs that may read them; nothing secret is shown."""
+    """List all of them with the DAGs and bundles that may read them; nothing secret is shown."""
     from headway.cli.input.session import transaction
     from headway.cli.screen.output import show
     from headway.db.reads import secret_views
@@ -29,6 +29,7 @@ def store(found: "Sequence[tuple[Secret, str | None]]", *, replace: bool = True)
     from headway.actions.installation import secrets
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
+    from headway.db.core.notices import PARSER
     from headway.runtime.settings.secret_keys import keys
 
     def work(conn: Any) -> None:
@@ -36,7 +37,7 @@ def store(found: "Sequence[tuple[Secret, str | None]]", *, replace: bool = True)
         for secret, description in found:
             secrets.store(conn, secret, ring, actor(), description, replace=replace)
 
-    act(work, tell=())
+    act(work, tell=(PARSER,))
 
 
 def read(kind: SecretKind, name: str, *, whole: bool) -> "Secret":
@@ -66,30 +67,39 @@ def delete(kind: SecretKind, name: str, *, yes: bool) -> None:
     from headway.actions.installation import secrets
     from headway.cli.input.acting import act, ask
     from headway.cli.input.session import actor
+    from headway.db.core.notices import PARSER
 
     if not yes:
         ask(f"Delete the {kind} {name} and its grants?")
-    act(lambda conn: secrets.delete(conn, kind, name, actor()), tell=())
+    act(lambda conn: secrets.delete(conn, kind, name, actor()), tell=(PARSER,))
     print(f"The {kind} {name} is deleted.")
 
 
-def grant(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
-    """Let these DAGs read it, or every one, and say so."""
+def grant(kind: SecretKind, name: str, grantees: Sequence[str]) -> None:
+    """Let these DAGs read it, or every one, or the files of bundles, and say so."""
     from headway.actions.installation import secrets
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
+    from headway.db.core.notices import PARSER
 
-    act(lambda conn: secrets.grant(conn, kind, name, dags, actor()), tell=())
-    whom = "every DAG" if EVERY_DAG in dags else ", ".join(dags)
-    print(f"The {kind} {name} is granted to {whom}.")
+    act(lambda conn: secrets.grant(conn, kind, name, grantees, actor()), tell=(PARSER,))
+    print(f"The {kind} {name} is granted to {_named(grantees)}.")
 
 
-def revoke(kind: SecretKind, name: str, dags: Sequence[str]) -> None:
-    """Take the grants of these DAGs back, or the one of all, and say so."""
+def revoke(kind: SecretKind, name: str, grantees: Sequence[str]) -> None:
+    """Take the grants of these DAGs back, or the one of all, or of bundles, and say so."""
     from headway.actions.installation import secrets
     from headway.cli.input.acting import act
     from headway.cli.input.session import actor
+    from headway.db.core.notices import PARSER
 
-    act(lambda conn: secrets.revoke(conn, kind, name, dags, actor()), tell=())
-    whom = "all DAGs" if EVERY_DAG in dags else ", ".join(dags)
-    print(f"The grant is taken back from {whom}.")
+    act(lambda conn: secrets.revoke(conn, kind, name, grantees, actor()), tell=(PARSER,))
+    print(f"The grant is taken back from {_named(grantees)}.")
+
+
+def _named(grantees: "Sequence[str]") -> str:
+    """Return whom grants are for, in words."""
+    if EVERY_DAG in grantees:
+        grantees = ["every DAG", *(each for each in grantees if each != EVERY_DAG)]
+    bundles = ((each, bundle_of(each)) for each in grantees)
+    return ", ".join(each if its is None else f"the files of bundle {its}" for each, its in bundles)

@@ -8,7 +8,7 @@ import typer
 from headway.cli.input.values import Yes
 from headway.cli.screen.output import Format, Output
 from headway.cli.secrets import acts, secret_input
-from headway.cli.secrets.secret_input import AllDags, Dags, Description, From, ShowSecrets
+from headway.cli.secrets.secret_input import AllDags, Bundles, Dags, Description, From, ShowSecrets
 from headway.domain.errors import SecretError
 from headway.domain.variable import SecretKind
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headway.domain.connection import Connection
 
 app = typer.Typer(
-    help="Connections: add, list, show, delete, import, export, grant to DAGs.",
+    help="Connections: add, list, show, delete, import, export, grant to DAGs and bundles.",
     no_args_is_help=True,
 )
 
@@ -42,7 +42,7 @@ FIELDS = ("name", "conn_type", "host", "login", "password", "port", "schema", "e
 
 @app.command("list")
 def list_connections(output: Output = Format.TABLE) -> None:
-    """List connections with the DAGs that may read them. Secrets are not shown."""
+    """List connections with the DAGs and bundles that may read them. Secrets are not shown."""
     acts.show_all(KIND, output)
 
 
@@ -142,15 +142,19 @@ def export_connections(file: str, show_secrets: ShowSecrets = False) -> None:
 
 
 @app.command()
-def grant(conn_id: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Let DAGs read a connection, from every place where workers look."""
-    acts.grant(KIND, conn_id, secret_input.dags_of(dags, every=all_dags))
+def grant(
+    conn_id: str, dags: Dags = None, all_dags: AllDags = False, bundle: Bundles = None
+) -> None:
+    """Let DAGs read a connection, from every place where workers look; or the files of a bundle."""
+    acts.grant(KIND, conn_id, secret_input.grantees(dags, bundle, every=all_dags))
 
 
 @app.command()
-def revoke(conn_id: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Revoke grants of DAGs, or the grant of all DAGs."""
-    acts.revoke(KIND, conn_id, secret_input.dags_of(dags, every=all_dags))
+def revoke(
+    conn_id: str, dags: Dags = None, all_dags: AllDags = False, bundle: Bundles = None
+) -> None:
+    """Revoke grants of DAGs, of bundles, or the grant of all DAGs."""
+    acts.revoke(KIND, conn_id, secret_input.grantees(dags, bundle, every=all_dags))
 
 
 def _shown(connection: "Connection", *, whole: bool) -> dict[str, object]:

@@ -10,7 +10,7 @@ import typer
 
 from headway.domain.dag.names import check_key
 from headway.domain.errors import SecretError
-from headway.domain.variable import EVERY_DAG, LARGEST_SECRET
+from headway.domain.variable import EVERY_DAG, LARGEST_SECRET, check_grantee, to_bundle
 
 STDIN: Final = "-"
 LARGEST_IMPORT: Final = 64 * 2**20
@@ -24,6 +24,13 @@ ShowSecrets = Annotated[
 ]
 Description = Annotated[str | None, typer.Option("--description", help="What it is used for.")]
 Dags = Annotated[list[str] | None, typer.Argument(help="The ids of the DAGs.")]
+Bundles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bundle",
+        help="A bundle whose files may read it while they are parsed; several times for several.",
+    ),
+]
 AllDags = Annotated[bool, typer.Option("--all-dags", help="Every DAG, including future DAGs.")]
 
 
@@ -64,11 +71,12 @@ def read_object(source: str) -> dict[str, Any]:
     return found
 
 
-def dags_of(dags: list[str] | None, *, every: bool) -> list[str]:
+def grantees(dags: list[str] | None, bundles: list[str] | None, *, every: bool) -> list[str]:
     """Return whom a grant is for."""
-    if every == bool(dags):
-        raise SecretError("Name the DAGs, or give --all-dags.")
-    return [EVERY_DAG] if every else [check_key("DAG", dag_id) for dag_id in dags or ()]
+    if (every and dags) or not (every or dags or bundles):
+        raise SecretError("Name the DAGs, or give --all-dags, or --bundle with a bundle's name.")
+    named = [EVERY_DAG] if every else [check_key("DAG", dag_id) for dag_id in dags or ()]
+    return [*named, *(check_grantee(to_bundle(bundle)) for bundle in bundles or ())]
 
 
 def write(target: str, values: Mapping[str, object]) -> None:

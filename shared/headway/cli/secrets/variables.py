@@ -7,12 +7,13 @@ import typer
 from headway.cli.input.values import Yes
 from headway.cli.screen.output import Format, Output
 from headway.cli.secrets import acts, secret_input
-from headway.cli.secrets.secret_input import AllDags, Dags, Description, From, ShowSecrets
+from headway.cli.secrets.secret_input import AllDags, Bundles, Dags, Description, From, ShowSecrets
 from headway.domain.errors import SecretError
 from headway.domain.variable import SecretKind
 
 app = typer.Typer(
-    help="Variables: set, list, show, delete, import, export, grant to DAGs.", no_args_is_help=True
+    help="Variables: set, list, show, delete, import, export, grant to DAGs and bundles.",
+    no_args_is_help=True,
 )
 
 KIND = SecretKind.VARIABLE
@@ -24,7 +25,7 @@ Plain = Annotated[
 
 @app.command("list")
 def list_variables(output: Output = Format.TABLE) -> None:
-    """List variables with the DAGs that may read them. Values are not shown."""
+    """List variables with the DAGs and bundles that may read them. Values are not shown."""
     acts.show_all(KIND, output)
 
 
@@ -106,12 +107,12 @@ def export_variables(file: str, show_secrets: ShowSecrets = False) -> None:
 
 
 @app.command()
-def grant(key: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Let DAGs read a variable, from every place where workers look."""
-    acts.grant(KIND, key, secret_input.dags_of(dags, every=all_dags))
+def grant(key: str, dags: Dags = None, all_dags: AllDags = False, bundle: Bundles = None) -> None:
+    """Let DAGs read a variable, from every place where workers look; or the files of a bundle."""
+    acts.grant(KIND, key, secret_input.grantees(dags, bundle, every=all_dags))
 
 
 @app.command()
-def revoke(key: str, dags: Dags = None, all_dags: AllDags = False) -> None:
-    """Revoke grants of DAGs, or the grant of all DAGs."""
-    acts.revoke(KIND, key, secret_input.dags_of(dags, every=all_dags))
+def revoke(key: str, dags: Dags = None, all_dags: AllDags = False, bundle: Bundles = None) -> None:
+    """Revoke grants of DAGs, of bundles, or the grant of all DAGs."""
+    acts.revoke(KIND, key, secret_input.grantees(dags, bundle, every=all_dags))

@@ -1,10 +1,13 @@
-"""The one way by which workers read connections and variables: a function of the database.
+"""The one way by which services read connections and variables: functions of the database.
 
 A worker's role may not look into the tables.  The function runs with the rights of their
 owner, and gives out what is stored only to the process that has claimed a live attempt, and
 only if the DAG of that attempt is granted it.  The process has proved on its connection which one
 it is (`identity.py`): what a worker's role can read in tables of other workers' attempts, their
 tokens among it, and in the text of their statements, is not enough.
+
+What is granted to a bundle is given to the parser that has the bundle, and to the attempts and
+callbacks of the bundle's DAGs: their processes run the DAG file anew, and it reads the same names.
 """
 
 from hashlib import sha256
@@ -19,6 +22,9 @@ SIGNATURE: Final = f"{FUNCTION}(text, text, bigint, integer, uuid)"
 
 
 OF_CALL: Final = "headway_secret_of_call(text, text, text, bigint, uuid)"
+
+
+OF_BUNDLE: Final = "headway_secrets_of_bundle(text, text[], text[], boolean)"
 
 
 FORMER: Final = f"{FUNCTION}(text, text, bigint, integer, uuid, uuid)"
@@ -49,7 +55,9 @@ AS $gate$
      CROSS JOIN LATERAL (
            SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
                            WHERE given.kind = of_kind AND given.name = of_name
-                             AND given.dag_id IN (it.dag_id, '*')) AS granted) AS may
+                             AND given.dag_id IN (it.dag_id, '*', 'bundle:' || (
+                                 SELECT bundle FROM {schema}.dag
+                                  WHERE dag.dag_id = it.dag_id))) AS granted) AS may
       LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
      WHERE it.task_instance_id = of_task AND it.attempt = of_attempt AND it.token = of_token
        AND it.phase IN ('running', 'stopping')
@@ -81,9 +89,38 @@ AS $gate$
      CROSS JOIN LATERAL (
            SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
                            WHERE given.kind = of_kind AND given.name = of_name
-                             AND given.dag_id IN (run.dag_id, '*')) AS granted) AS may
+                             AND given.dag_id IN (run.dag_id, '*', 'bundle:' || (
+                                 SELECT bundle FROM {schema}.dag
+                                  WHERE dag.dag_id = run.dag_id))) AS granted) AS may
       LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
      WHERE it.process_id = (SELECT id FROM {schema}.headway_current_process)
+$gate$;
+REVOKE ALL ON FUNCTION {schema}.{signature} FROM PUBLIC;
+COMMENT ON FUNCTION {schema}.{signature} IS '{version}';
+"""
+
+
+# A parser reads for a file of a bundle; without `whole` it looks whether anything has changed.
+_INSTALL_OF_BUNDLE: Final = """
+CREATE OR REPLACE FUNCTION {schema}.headway_secrets_of_bundle(
+    of_bundle text, of_kinds text[], of_names text[], whole boolean
+) RETURNS TABLE (kind text, name text, granted boolean, present boolean, changed_at timestamptz,
+                 key_id text, sealed bytea)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp
+AS $gate$
+    SELECT asked.kind, asked.name, may.granted, secret.name IS NOT NULL, secret.changed_at,
+           CASE WHEN may.granted AND whole THEN secret.key_id END,
+           CASE WHEN may.granted AND whole THEN secret.sealed END
+      FROM {schema}.process AS it
+     CROSS JOIN unnest(of_kinds, of_names) AS asked (kind, name)
+     CROSS JOIN LATERAL (
+           SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
+                           WHERE given.kind = asked.kind AND given.name = asked.name
+                             AND given.dag_id = 'bundle:' || of_bundle) AS granted) AS may
+      LEFT JOIN {schema}.secret AS secret
+        ON secret.kind = asked.kind AND secret.name = asked.name
+     WHERE it.id = (SELECT id FROM {schema}.headway_current_process)
+       AND it.kind = 'parser' AND of_bundle = ANY (it.bundles)
 $gate$;
 REVOKE ALL ON FUNCTION {schema}.{signature} FROM PUBLIC;
 COMMENT ON FUNCTION {schema}.{signature} IS '{version}';
@@ -94,15 +131,16 @@ _VERSION: Final = sha256(_INSTALL.encode()).hexdigest()[:16]
 
 
 def install(conn: Connection) -> None:
-    """Put the function of this release in place; nothing if it is there."""
+    """Put the functions of this release in place; nothing where they are there."""
     if conn.scalar(INSTALLED, {"signature": SIGNATURE}) != _VERSION:
         statement = _INSTALL.format(
             schema=conn.scalar(HERE), version=_VERSION, signature=SIGNATURE, former=FORMER
         )
         conn.exec_driver_sql(statement.replace("%", "%%"))
-    version = sha256(_INSTALL_OF_CALL.encode()).hexdigest()[:16]
-    if conn.scalar(INSTALLED, {"signature": OF_CALL}) != version:
-        statement = _INSTALL_OF_CALL.format(
-            schema=conn.scalar(HERE), version=version, signature=OF_CALL
-        )
-        conn.exec_driver_sql(statement.replace("%", "%%"))
+    for signature, template in ((OF_CALL, _INSTALL_OF_CALL), (OF_BUNDLE, _INSTALL_OF_BUNDLE)):
+        version = sha256(template.encode()).hexdigest()[:16]
+        if conn.scalar(INSTALLED, {"signature": signature}) != version:
+            statement = template.format(
+                schema=conn.scalar(HERE), version=version, signature=signature
+            )
+            conn.exec_driver_sql(statement.replace("%", "%%"))

@@ -12,6 +12,7 @@ from headway.db.access.logins import Login
 
 FUNCTIONS: Final[Mapping[Login, Sequence[str]]] = {
     Login.SCHEDULER: expiry_functions.SIGNATURES,
+    Login.PARSER: (delivery.OF_BUNDLE,),
     Login.WORKER: (delivery.SIGNATURE, delivery.OF_CALL),
     Login.USER: expiry_functions.SIGNATURES,
     Login.API: expiry_functions.SIGNATURES,

@@ -13,8 +13,9 @@ _GRANTS: Final = """
 
 This page lists what each role may do to each table of the database. A role may do nothing to other
 tables, and may call no other function. A worker gets the [connections and variables](secrets.md) of
-its attempts by the function `headway_secret`. Schedulers and users remove [old rows](retention.md)
-by the function `headway_remove`.
+its attempts by the function `headway_secret`. A parser gets what is granted to its bundles by the
+function `headway_secrets_of_bundle`. Schedulers and users remove [old rows](retention.md) by the
+function `headway_remove`.
 
 When a role inserts a row, it may give only the named columns. The database itself sets ids and
 times; the times come from its own clock. `headway_user` and `headway_readonly` cannot read the
@@ -80,6 +81,8 @@ _REMAINS: Final = """
   ask for values of each other, and nobody knows in advance which tasks a worker will run.
 - A parser may parse any DAG file: it claims the file, reports its DAGs and their code, or forgets
   the file. The next parse by an honest parser restores the file's DAGs.
+- A parser says itself which bundles it has. So the parser's role can ask for the ciphertext of what
+  is granted to any bundle; to decrypt it, a parser also needs the keys.
 - A parser may delete versions and code that nothing refers to. A key of the run protects the run's
   version. No key protects the files of a version, because the version names its files in JSON.
 - A scheduler may end processes, and may move runs and tasks of every DAG: this is its work. In the

@@ -28,7 +28,7 @@ Table(
     METADATA,
     Column("kind", Text),
     Column("name", Text),
-    # A DAG, which need not be there, or * for every DAG.
+    # A DAG, which need not be there, * for every DAG, or bundle:NAME for the files of a bundle.
     Column("dag_id", Text),
     PrimaryKeyConstraint("kind", "name", "dag_id"),
     CheckConstraint(_KINDS, name="kind_check"),

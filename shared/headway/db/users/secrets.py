@@ -122,15 +122,15 @@ def delete(conn: Connection, kind: SecretKind, name: str) -> bool:
     return True
 
 
-def grant(conn: Connection, kind: SecretKind, name: str, dag_id: str) -> bool:
-    """Let a DAG, or EVERY_DAG, read it; False when it may already."""
-    values = {"kind": kind, "name": name, "dag_id": dag_id}
+def grant(conn: Connection, kind: SecretKind, name: str, grantee: str) -> bool:
+    """Let a DAG, EVERY_DAG or the files of a bundle read it; False when they may already."""
+    values = {"kind": kind, "name": name, "dag_id": grantee}
     return conn.execute(GRANT, values).rowcount > 0
 
 
-def revoke(conn: Connection, kind: SecretKind, name: str, dag_id: str) -> bool:
+def revoke(conn: Connection, kind: SecretKind, name: str, grantee: str) -> bool:
     """Take a grant back; False when there is none."""
-    values = {"kind": kind, "name": name, "dag_id": dag_id}
+    values = {"kind": kind, "name": name, "dag_id": grantee}
     return conn.execute(REVOKE, values).rowcount > 0
 
 

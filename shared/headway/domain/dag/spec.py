@@ -170,6 +170,9 @@ class DagSpec:
 
     `dag_display_name` is what people call it.  Each of its `groups` comes after the one that it is
     in; its `labels` are what is written on edges.
+
+    `parse_secrets` are the connections and variables that its file has read while it was parsed,
+    found or not, such as "variable:region".  Who loads the file reads them anew.
     """
 
     dag_id: str
@@ -203,6 +206,7 @@ class DagSpec:
     groups: tuple[GroupSpec, ...] = ()
     labels: tuple[EdgeLabel, ...] = ()
     param_schemas: tuple[ParamSchema, ...] = ()
+    parse_secrets: tuple[str, ...] = ()
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

@@ -76,6 +76,9 @@ class BundleSettings(BaseModel):
     """Who is told of what happens to the DAGs of the bundle, besides those whom they name."""
     cron_semantics: CronSemantics | None = None
     """What `ds` is in DAGs with a cron string that do not say so; None: what the parser has."""
+    parse_time_secrets: bool | None = None
+    """Whether its files may read connections and variables while they are parsed; None: what the
+    parser has."""
     refresh_interval: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60.0
     """Seconds between two questions to the remote for a new commit."""
 

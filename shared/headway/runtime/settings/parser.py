@@ -43,6 +43,12 @@ class ParserSettings(Settings):
         "The `cron_semantics` of a bundle and of a DAG overrides it. Without any of them it is "
         "`interval`, and files that import airflow have a warning.",
     )
+    parse_time_secrets: bool = Field(
+        False,
+        description="Whether DAG files may read connections and variables at their top level, "
+        "while they are parsed: those that are granted to their bundle. The `parse_time_secrets` "
+        "of a bundle overrides it. The parser then needs the keys of `HEADWAY_SECRETS_KEYS`.",
+    )
     watch_files: bool = Field(
         True,
         description="Whether events of the file system tell the parser of changes. The "
@@ -140,13 +146,21 @@ class ParserSettings(Settings):
         found = dict(self.bundles)
         if not self.bundles or self._folder_counts:
             found = {self.bundle: BundleSettings(path=self.dags), **found}
-        if self.cron_semantics is None:
-            return found
-        its = {"cron_semantics": self.cron_semantics}
-        return {
-            name: bundle if bundle.cron_semantics else bundle.model_copy(update=its)
-            for name, bundle in found.items()
+        return {name: self._completed(bundle) for name, bundle in found.items()}
+
+    def _completed(self, bundle: BundleSettings) -> BundleSettings:
+        """Return a bundle with the parser's settings where it has none of its own."""
+        semantics, secrets = bundle.cron_semantics, bundle.parse_time_secrets
+        its = {
+            "cron_semantics": semantics or self.cron_semantics,
+            "parse_time_secrets": self.parse_time_secrets if secrets is None else secrets,
         }
+        return bundle.model_copy(update=its)
+
+    @property
+    def reads_secrets(self) -> bool:
+        """Whether files of any bundle may read connections and variables while they are parsed."""
+        return any(bundle.parse_time_secrets for bundle in self.sources.values())
 
     def bundle_at(self, path: Path) -> BundleSettings | None:
         """Return the bundle whose folder holds that absolute path; None where none does."""

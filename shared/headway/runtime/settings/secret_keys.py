@@ -45,7 +45,7 @@ class SecretsSettings(Settings):
         None,
         description="Keys that encrypt connections and variables in the database: "
         "`id:key`, separated by commas. The first key encrypts, all keys decrypt. "
-        "For workers and the commands of users.",
+        "For workers, the commands of users, and parsers with `parse_time_secrets`.",
     )
     keys_file: Path | None = Field(
         None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import headway
 from headway.domain.dag.cron_semantics import CronSemantics
+from headway.sdk.running.file_secrets import FileSecrets
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 class DagFile:
     """A DAG file that is being loaded: its module's name, where it lies, and the DAGs it made.
 
-    `cron_semantics` is what its bundle says, if anything.
+    `cron_semantics` is what its bundle says, if anything.  `secrets` are the connections and
+    variables that it may read meanwhile; without them it may read none.
     """
 
     module_name: str
@@ -33,6 +35,7 @@ class DagFile:
     dags: "list[DAG]" = field(default_factory=list)
     code: "BundleCode | None" = None
     cron_semantics: CronSemantics | None = None
+    secrets: FileSecrets | None = None
 
     def read(self, path: Path) -> bytes | None:
         """Return the content of a file of the bundle; None if there is no such file.
@@ -121,6 +124,11 @@ def collect(file: DagFile) -> Iterator[None]:
 def current_file() -> DagFile | None:
     """Return the DAG file that is being loaded."""
     return _file.get()
+
+
+def is_called_by_program() -> bool:
+    """Tell whether the file that Python runs as its program calls this, itself."""
+    return _program() is not None
 
 
 def cron_semantics() -> CronSemantics | None:

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, TypeVar, overload
 
 from headway.domain.connection import Connection
-from headway.sdk.authoring.current import current_file
+from headway.domain.variable import SecretKind
+from headway.sdk.authoring.current import current_file, is_called_by_program
 from headway.sdk.exceptions import AirflowNotFoundException, RefusedException
 from headway.sdk.running.context import running_context
+from headway.sdk.running.file_secrets import FileSecrets, SecretSource, tell_absence
+from headway.sdk.running.provided_secrets import provided_secrets
 from headway.sdk.running.task_runtime import TaskRuntime
 
 T = TypeVar("T")
@@ -28,14 +31,14 @@ class BaseHook:
     def get_connection(cls, conn_id: str) -> Connection:
         """Return the connection of that id, if the task's DAG is granted it.
 
-        AirflowNotFoundException when there is none; AirflowException without the grant,
-        and outside of a task.
+        While a DAG file is parsed its bundle must be granted it.  AirflowNotFoundException when
+        there is none; AirflowException without the grant, and elsewhere.
         """
-        return _connection(_runtime(f"BaseHook.get_connection({conn_id!r})"), conn_id)
+        return _connection(_source(f"BaseHook.get_connection({conn_id!r})"), conn_id)
 
 
 class Variable:
-    """The variables that the task's DAG is granted."""
+    """The variables that the task's DAG is granted, or a DAG file's bundle."""
 
     @overload
     @staticmethod
@@ -53,10 +56,11 @@ class Variable:
     def get(key: str, default: Any = _UNSET, *, deserialize_json: bool = False) -> Any:
         """Return the text of the variable, or what it holds as JSON; else the default, if any.
 
-        AirflowNotFoundException when there is none; AirflowException without the grant,
-        for what is no JSON, and outside of a task.
+        While a DAG file is parsed its bundle must be granted it.  AirflowNotFoundException when
+        there is none; AirflowException without the grant, also where a default is given, for what
+        is no JSON, and elsewhere.
         """
-        return _variable(_runtime(f"Variable.get({key!r})"), key, default, as_json=deserialize_json)
+        return _variable(_source(f"Variable.get({key!r})"), key, default, as_json=deserialize_json)
 
     @staticmethod
     def set(key: str, *_: object, **__: object) -> NoReturn:
@@ -116,23 +120,18 @@ def names_of(runtime: TaskRuntime) -> dict[str, object]:
     return {"conn": Connections(runtime), "var": Variables(values, as_json)}
 
 
-def _connection(runtime: TaskRuntime, conn_id: str) -> Connection:
-    found = runtime.get_connection(conn_id)
+def _connection(source: SecretSource, conn_id: str) -> Connection:
+    found = source.get_connection(conn_id)
     if found is None:
-        raise AirflowNotFoundException(
-            f"There is no connection {conn_id!r}; have a user run `headway connections add`."
-        )
+        raise AirflowNotFoundException(_absence(source, SecretKind.CONNECTION, conn_id))
     return found
 
 
-def _variable(runtime: TaskRuntime, key: str, default: Any, *, as_json: bool) -> Any:
-    text = runtime.get_variable(key)
+def _variable(source: SecretSource, key: str, default: Any, *, as_json: bool) -> Any:
+    text = source.get_variable(key)
     if text is None:
         if default is _UNSET:
-            raise AirflowNotFoundException(
-                f"There is no variable {key!r}; have a user run `headway variables set`, or give "
-                "a default."
-            )
+            raise AirflowNotFoundException(_absence(source, SecretKind.VARIABLE, key))
         return default
     if not as_json:
         return text
@@ -142,11 +141,20 @@ def _variable(runtime: TaskRuntime, key: str, default: Any, *, as_json: bool) ->
         raise RefusedException(f"The variable {key!r} does not hold JSON.") from None
 
 
-def _runtime(call: str) -> TaskRuntime:
-    context = running_context()
+def _absence(source: SecretSource, kind: SecretKind, name: str) -> str:
+    absence = source.absence if isinstance(source, FileSecrets) else tell_absence
+    return absence(kind, name)
+
+
+def _source(call: str) -> SecretSource:
+    context, file = running_context(), current_file()
     if context is not None:
         return context.runtime
-    where = "while a DAG file is read" if current_file() is not None else "outside of a task"
+    if file is not None and file.secrets is not None:
+        return file.secrets
+    if file is None and is_called_by_program():  # `python my_dag.py`, with dag.test()
+        return provided_secrets()
+    where = "while a DAG file is read" if file is not None else "outside of a task"
     raise RefusedException(
         f"{call} was called {where}. Connections and variables are given to running tasks only: "
         "call it inside of a task's function, or use a template such as {{ conn.my_id.host }} or "

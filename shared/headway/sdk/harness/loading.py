@@ -16,6 +16,7 @@ from headway.sdk.authoring.definition import DAG
 from headway.sdk.bundle.bundle_code import BundleCode
 from headway.sdk.bundle.bundle_imports import BundleModule
 from headway.sdk.bundle.packages import SUFFIX, dag_modules
+from headway.sdk.running.file_secrets import FileSecrets
 from headway.sdk.running.tracebacks import module_name
 
 
@@ -32,11 +33,13 @@ def load_dag_file(
     bundle_root: Path,
     code: BundleCode | None = None,
     cron_semantics: CronSemantics | None = None,
+    secrets: FileSecrets | None = None,
 ) -> list[DAG]:
     """Import the file as a module of its own; return the DAGs that it makes.
 
     With `code` it is that of a version, and nothing need be on disk.  `cron_semantics` is for
-    those of its DAGs that do not say theirs.
+    those of its DAGs that do not say theirs.  `secrets` is what the file may read of connections
+    and variables meanwhile; without them it may read none.
 
     The file's folder and the bundle's root come first on `sys.path`, and stay there,
     because tasks may import more when they run.  Of a `.zip` file the modules at its root
@@ -54,7 +57,7 @@ def load_dag_file(
     _put_first_on_path(path.parent)
     dags: list[DAG] = []
     for name, loader in _modules(path, relative, code):
-        file = DagFile(name, path, bundle_root, dags, code, cron_semantics)
+        file = DagFile(name, path, bundle_root, dags, code, cron_semantics, secrets)
         with collect(file):
             _import(file, loader)
     _check_unique(path, dags)

@@ -90,6 +90,22 @@ def test_grants_are_given_and_taken_back_after_a_preview(admin: TestClient) -> N
     assert admin.get("/variables/limit/grant").status_code == 422
 
 
+def test_a_grant_may_be_for_the_files_of_a_bundle(admin: TestClient) -> None:
+    admin.post("/variables", data={"name": "limit", "value": "10", "dags": "bundle:more"})
+
+    shown = admin.get("/variables/limit/grant?dag=bundle:dags").text
+    said = "DAG files of bundle dags that are parsed from now on may read the variable limit."
+    assert said in shown
+    admin.post("/variables/limit/grant", data={"dag": "bundle:dags"})
+    page = admin.get("/variables").text
+    assert "Revoke limit from the files of bundle dags" in page
+    assert "no DAG" not in page
+    admin.post("/variables/limit/revoke", data={"dag": "bundle:dags"})
+    page = admin.get("/variables").text
+    assert "files of bundle more" in page
+    assert "files of bundle dags" not in page
+
+
 def test_a_deleted_one_is_gone_with_its_grants(api: Api, admin: TestClient) -> None:
     admin.post("/connections", data=CONNECTION)
 
@@ -119,6 +135,12 @@ def test_who_sees_some_bundles_sees_what_their_dags_are_granted(
 ) -> None:
     admin.post("/connections", data=CONNECTION)
     assert "warehouse" not in limited.get("/connections").text
+    for bundle in ("mine", "others"):
+        admin.post("/connections/warehouse/grant", data={"dag": f"bundle:{bundle}"})
+    page = limited.get("/connections").text
+    assert "files of bundle mine" in page
+    assert "others" not in page
+    assert "etl" not in page
 
 
 def test_a_form_that_is_huge_is_refused(admin: TestClient) -> None:

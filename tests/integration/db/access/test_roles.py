@@ -30,6 +30,7 @@ from headway.testing.database.postgres import ThrowawayPostgres
 DOCS: Final = Path(__file__).parents[4] / "docs" / "grants.md"
 REFUSED: Final = "42501"
 CALLABLE: Final = {
+    (Login.PARSER, delivery.OF_BUNDLE),
     (Login.WORKER, delivery.SIGNATURE),
     (Login.WORKER, delivery.OF_CALL),
     *(

@@ -316,7 +316,13 @@ def test_what_a_service_needs_is_imported_by_its_name(path: Path) -> None:
         with Forker.connect(path, sandbox=Sandbox()) as forker:
             spec = ChildSpec(
                 target="headway_parser.child.parse_file:parse",
-                argument={"root": "/nowhere", "path": "a.py", "cron_semantics": None},
+                argument={
+                    "root": "/nowhere",
+                    "path": "a.py",
+                    "bundle": "dags",
+                    "cron_semantics": None,
+                    "secrets": "refused",
+                },
             )
             child = forker.spawn(spec, 2)
             assert child.wait(LONG) is not None

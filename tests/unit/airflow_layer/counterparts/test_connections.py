@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from headway.airflow_layer import notes
 from headway.airflow_layer.counterparts import installed_providers
 from headway.airflow_layer.counterparts.connections import LayerConnection
 from headway.airflow_layer.counterparts.hooks import LayerHook, LayerVariable
@@ -18,7 +17,9 @@ from headway.domain.connection import Connection
 from headway.sdk.authoring.current import DagFile, collect
 from headway.sdk.exceptions import AirflowException, RefusedException
 from headway.sdk.running.context import Context, running_in
+from headway.sdk.running.file_secrets import FileSecrets, RefusedSecrets, SecretSource
 from headway.sdk.running.task_runtime import LocalRuntime
+from headway.testing.data.file_source import FileSource
 
 SHOP = Connection(
     conn_id="shop", conn_type="my_kind", host="h", password="secret-1", extra={"a": '{"b": 1}'}
@@ -142,7 +143,8 @@ def test_a_variable_takes_the_default_of_airflow_2_as_well() -> None:
     assert LayerVariable.get("unknown", default_var=None) is None
 
 
-def test_a_file_that_is_read_gets_the_default_and_is_told_so() -> None:
+def test_the_file_of_a_version_that_has_read_nothing_gets_the_default() -> None:
+    """So former releases have made the version."""
     with collect(DagFile("m", Path("/dags/a.py"), Path("/dags"))):
         assert LayerVariable.get("region", default_var="eu") == "eu"
         assert LayerVariable.get("region", None) is None
@@ -151,9 +153,20 @@ def test_a_file_that_is_read_gets_the_default_and_is_told_so() -> None:
         with pytest.raises(RefusedException, match="while a DAG file is read"):
             LayerHook.get_connection("shop")
 
-    assert [said for said in notes.notes() if "{{ var.value.region }}" in said]
     with pytest.raises(RefusedException, match="outside of a task"):
         LayerVariable.get("region", "eu")
+
+
+def test_a_file_that_is_parsed_reads_by_its_grant_and_no_default_hides_that_there_is_none() -> None:
+    def load(source: SecretSource) -> Any:
+        secrets = FileSecrets(source)
+        with collect(DagFile("m", Path("/dags/a.py"), Path("/dags"), secrets=secrets)):
+            found = LayerVariable.get("known", default_var="eu")
+            return found, LayerVariable.get("unknown", "eu"), LayerHook.get_connection("shop").host
+
+    assert load(FileSource({"known": "us"}, {"shop": "http://there"})) == ("us", "eu", "there")
+    with pytest.raises(RefusedException, match="not granted the variable known"):
+        load(RefusedSecrets(lambda kind, name: f"not granted the {kind} {name}"))
 
 
 @pytest.mark.usefixtures("_task")

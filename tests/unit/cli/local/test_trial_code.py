@@ -51,6 +51,23 @@ def test_a_dag_file_is_checked_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert not hasattr(sys, "checked")
 
 
+def test_a_file_reads_variables_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its own process, and in this one: both make the same DAGs."""
+    (tmp_path / "a.py").write_text(
+        "from headway.sdk import DAG, Variable\nDAG(Variable.get('v'))\n"
+    )
+    for read in (check_dag_file, load_dags):
+        with pytest.raises(DagError, match="Set HEADWAY_VAR_V for the command"):
+            read(tmp_path / "a.py")
+
+    monkeypatch.setenv("HEADWAY_VAR_V", "given")
+
+    assert check_dag_file(tmp_path / "a.py") == ()
+    assert list(load_dags(tmp_path / "a.py")) == ["given"]
+
+
 def test_what_this_process_has_imported_helps_no_other_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

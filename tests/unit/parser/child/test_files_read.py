@@ -96,7 +96,13 @@ def parsed(root: Path, source: str, name: str = "d.py", semantics: str | None = 
         child = os.fork()
         if child == 0:
             try:
-                argument = {"root": str(root), "path": name, "cron_semantics": semantics}
+                argument = {
+                    "root": str(root),
+                    "path": name,
+                    "bundle": "dags",
+                    "cron_semantics": semantics,
+                    "secrets": "refused",
+                }
                 parse(argument, theirs)
             finally:
                 os._exit(0)

@@ -31,19 +31,26 @@ def told(settings: ParserSettings, bundle: str) -> object:
         seen="",
         hashes={},
     )
-    return child_of(job, settings, AROUND).argument["cron_semantics"]
+    argument = child_of(job, settings, AROUND).argument
+    return argument["cron_semantics"], argument["bundle"], argument["secrets"]
 
 
 def test_a_child_is_told_what_its_bundle_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = given(monkeypatch, cron_semantics="trigger")
+    settings = given(monkeypatch, cron_semantics="trigger", parse_time_secrets="true")
 
-    assert (told(settings, "a"), told(settings, "b")) == ("trigger", None)
+    assert told(settings, "a") == ("trigger", "a", "asked")
+    assert told(settings, "b") == (None, "b", "refused")
 
 
 def test_files_are_read_again_when_a_bundle_says_something_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    chosen = [{}, {"cron_semantics": "interval"}, {"cron_semantics": "trigger"}]
+    chosen = [
+        {},
+        {"cron_semantics": "interval"},
+        {"cron_semantics": "trigger"},
+        {"parse_time_secrets": "true"},
+    ]
 
     releases = [release_of(given(monkeypatch, **each)) for each in chosen]
 

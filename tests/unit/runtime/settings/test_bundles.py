@@ -54,6 +54,26 @@ def test_cron_semantics_are_those_of_the_bundle_else_those_of_the_parser(
     assert chosen.semantics_at(Path("/elsewhere/dag.py")) == "trigger"
 
 
+def test_files_read_no_secrets_unless_their_bundle_or_the_parser_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bundles = {
+        "a": {"path": "/a", "parse_time_secrets": True},
+        "b": {"path": "/b", "parse_time_secrets": False},
+        "c": {"path": "/c"},
+    }
+
+    def allowed(chosen: ParserSettings) -> list[str]:
+        return [name for name, its in chosen.sources.items() if its.parse_time_secrets]
+
+    silent = given(monkeypatch, bundles)
+    assert (allowed(silent), silent.reads_secrets) == (["a"], True)
+    assert not given(monkeypatch, {"b": bundles["b"], "c": bundles["c"]}).reads_secrets
+
+    monkeypatch.setenv("HEADWAY_PARSER_PARSE_TIME_SECRETS", "true")
+    assert allowed(given(monkeypatch, bundles)) == ["a", "c"]
+
+
 def test_bundles_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "headway.toml").write_text(
         '[parser.bundles.etl]\ngit = "git@example.org:team/etl.git"\nref = "main"\n'

@@ -7,6 +7,7 @@ from pydantic import Field
 from sqlalchemy import Connection as Transaction
 
 from headway.actions.installation import secrets
+from headway.db.core.notices import PARSER
 from headway.domain.accounts import Permission
 from headway.domain.connection import Connection
 from headway.domain.variable import SecretKind
@@ -95,7 +96,7 @@ def post_connection(
         secrets.store(conn, it, keys(), caller.actor, description, replace=False)
         return ConnectionResponse.of(one(conn, caller.bundles, KIND, body.connection_id))
 
-    return changed(caller, request, work, asked=body, status=201, dry_run=dry_run, tell=())
+    return changed(caller, request, work, asked=body, status=201, dry_run=dry_run, tell=[PARSER])
 
 
 @router.patch(
@@ -122,7 +123,7 @@ def patch_connection(
         secrets.store(conn, it, keys(), caller.actor, description)
         return ConnectionResponse.of(one(conn, caller.bundles, KIND, connection_id))
 
-    return changed(caller, request, work, asked=body, dry_run=dry_run, tell=())
+    return changed(caller, request, work, asked=body, dry_run=dry_run, tell=[PARSER])
 
 
 @router.delete("/connections/{connection_id}", status_code=204, responses=errors(404))
@@ -136,7 +137,7 @@ def delete_connection(
         request,
         lambda conn: secrets.delete(conn, KIND, connection_id, caller.actor),
         dry_run=dry_run,
-        tell=(),
+        tell=[PARSER],
     )
 
 

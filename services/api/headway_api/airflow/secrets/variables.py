@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
 from headway.actions.installation import secrets
+from headway.db.core.notices import PARSER
 from headway.db.reads.secret_views import SecretView
 from headway.domain.accounts import Permission
 from headway.domain.variable import SecretKind, StoredVariable
@@ -122,7 +123,7 @@ def post_variable(
         secrets.store(conn, it, keys(), caller.actor, body.description, replace=False)
         return VariableResponse.of(one(conn, caller.bundles, KIND, body.key))
 
-    return changed(caller, request, work, asked=body, status=201, dry_run=dry_run, tell=())
+    return changed(caller, request, work, asked=body, status=201, dry_run=dry_run, tell=[PARSER])
 
 
 @router.patch("/variables/{variable_key}", response_model=VariableResponse, responses=errors(404))
@@ -146,7 +147,7 @@ def patch_variable(
         secrets.store(conn, it, keys(), caller.actor, given.get("description"))
         return VariableResponse.of(one(conn, caller.bundles, KIND, variable_key))
 
-    return changed(caller, request, work, asked=body, dry_run=dry_run, tell=())
+    return changed(caller, request, work, asked=body, dry_run=dry_run, tell=[PARSER])
 
 
 @router.delete("/variables/{variable_key}", status_code=204, responses=errors(404))
@@ -160,7 +161,7 @@ def delete_variable(
         request,
         lambda conn: secrets.delete(conn, KIND, variable_key, caller.actor),
         dry_run=dry_run,
-        tell=(),
+        tell=[PARSER],
     )
 
 

@@ -10,11 +10,12 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from headway.actions.installation import secrets
+from headway.db.core.notices import PARSER
 from headway.db.reads.pages import paging, secret_pages
 from headway.db.reads.pages.paging import MOST_ROWS, Asked
 from headway.domain.accounts import Permission
 from headway.domain.errors import RequestError
-from headway.domain.variable import EVERY_DAG, SecretKind
+from headway.domain.variable import EVERY_DAG, SecretKind, bundle_of
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.confirming import PageChange, carried_out, rehearsed
@@ -91,28 +92,41 @@ def _change(
     caller: Caller, kind: SecretKind, name: str, change: SecretChange, fields: GrantFields
 ) -> PageChange:
     caller.require(Permission.ADMINISTER)
-    dag_id, reason = fields.dag.strip(), fields.reason or None
-    if change is not SecretChange.DELETE and not dag_id:
-        raise RequestError(f"Name the DAG that may read the {kind}, or {EVERY_DAG} for every DAG.")
-    whom = "every DAG" if dag_id == EVERY_DAG else f"DAG {dag_id}"
+    grantee, reason = fields.dag.strip(), fields.reason or None
+    if change is not SecretChange.DELETE and not grantee:
+        raise RequestError(
+            f"Name the DAG that may read the {kind}, or {EVERY_DAG} for every DAG, or bundle:NAME "
+            "for the DAG files of a bundle."
+        )
+    whom, readers = _whom(grantee)
 
     def work(conn: Connection) -> str:
         if change is SecretChange.DELETE:
             secrets.delete(conn, kind, name, caller.actor, reason)
             return f"The {kind} {name} is deleted with all grants of it"
         if change is SecretChange.GRANT:
-            if not secrets.grant(conn, kind, name, [dag_id], caller.actor, reason):
+            if not secrets.grant(conn, kind, name, [grantee], caller.actor, reason):
                 return f"The {kind} {name} is granted to {whom} already: nothing is to be changed"
-            return f"Attempts of {whom} that begin from now on may read the {kind} {name}"
-        secrets.revoke(conn, kind, name, [dag_id], caller.actor, reason)
-        stays = dag_id != EVERY_DAG and EVERY_DAG in _granted(conn, kind, name)
+            return f"{readers} from now on may read the {kind} {name}"
+        secrets.revoke(conn, kind, name, [grantee], caller.actor, reason)
+        of_dag = grantee != EVERY_DAG and bundle_of(grantee) is None
+        stays = of_dag and EVERY_DAG in _granted(conn, kind, name)
         if stays:
             return f"The {kind} {name} is granted to every DAG, so {whom} may read it all the same"
-        return f"Attempts of {whom} that begin from now on may not read the {kind} {name}"
+        return f"{readers} from now on may not read the {kind} {name}"
 
     verb = change.capitalize()
     title = f"{verb} {kind} {name}" if change is SecretChange.DELETE else f"{verb} {name}: {whom}"
-    return PageChange(title, verb, _LISTS[kind], work, {"dag": dag_id})
+    return PageChange(title, verb, _LISTS[kind], work, {"dag": grantee}, tell=[PARSER])
+
+
+def _whom(grantee: str) -> tuple[str, str]:
+    """Return whom a grant is for, and what of it reads."""
+    bundle = bundle_of(grantee)
+    if bundle is not None:
+        return f"bundle {bundle}", f"DAG files of bundle {bundle} that are parsed"
+    whom = "every DAG" if grantee == EVERY_DAG else f"DAG {grantee}"
+    return whom, f"Attempts of {whom} that begin"
 
 
 def _granted(conn: Connection, kind: SecretKind, name: str) -> Sequence[str]:

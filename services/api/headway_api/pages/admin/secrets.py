@@ -9,11 +9,12 @@ from sqlalchemy import Connection as Transaction
 from starlette.responses import Response
 
 from headway.actions.installation import secrets
+from headway.db.core.notices import PARSER
 from headway.db.reads.pages import paging, secret_pages
 from headway.domain.accounts import Permission
 from headway.domain.connection import Connection
 from headway.domain.errors import HeadwayError
-from headway.domain.variable import EVERY_DAG, Secret, SecretKind, StoredVariable
+from headway.domain.variable import EVERY_DAG, Secret, SecretKind, StoredVariable, to_bundle
 from headway.runtime.settings.secret_keys import keys
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
@@ -121,7 +122,7 @@ def _set(
         secrets.grant(conn, kind, _name(form), dags, caller.actor)
 
     try:
-        caller.change(work, ())
+        caller.change(work, (PARSER,))
     except HeadwayError as error:
         shown = {name: form.get(name, "") for name in ("name", "description", "dags")}
         wrong = {"fields": shown, "said": str(error)}
@@ -142,5 +143,6 @@ def _list(
     like = paging.contains(query.q) if query.q else None
     asked = caller.page(_PAGE, query.cursor or None)
     found = caller.read(lambda conn: secret_pages.page(conn, asked, kind, like))
-    context = {"kind": kind, "found": found, "query": query, "every_dag": EVERY_DAG}
+    words = {"every_dag": EVERY_DAG, "to_bundle": to_bundle}
+    context = {"kind": kind, "found": found, "query": query, **words}
     return page(request, "secrets.html", caller, {**context, **_NOTHING, **shown})

@@ -1,6 +1,6 @@
 """Changes by forms: what would be done is rehearsed and shown; then it is done, and told."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
@@ -9,6 +9,8 @@ from fastapi import Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
+from headway.actions.transaction import TOLD
+from headway.db.core.notices import Notice
 from headway_api.auth.caller import Caller
 from headway_api.pages.frame.rendering import page
 
@@ -23,7 +25,7 @@ class PageChange:
     """A change: what to call it, and `work`, which does it and returns what it did in a sentence.
 
     `subject` is the page that it is about, and `result`, if there is one, returns the page of what
-    was made.  `fields` are sent along with the form.
+    was made.  `fields` are sent along with the form.  `tell` is who is told when it is done.
     """
 
     title: str
@@ -32,6 +34,7 @@ class PageChange:
     work: Callable[[Connection], str]
     fields: Mapping[str, str] = field(default_factory=dict)
     result: Callable[[], str] | None = None
+    tell: Collection[Notice] = TOLD
 
 
 def rehearsed(request: Request, caller: Caller, change: PageChange) -> Response:
@@ -45,7 +48,7 @@ def carried_out(
     request: Request, caller: Caller, change: PageChange, given: Mapping[str, str]
 ) -> Response:
     """Do it, and tell what it did, and whether that is what the preview said."""
-    said = caller.change(change.work)
+    said = caller.change(change.work, change.tell)
     differs = PREVIEW in given and given[PREVIEW] != _digest(said)
     onward = change.subject if change.result is None else change.result()
     context = {"change": change, "said": said, "differs": differs, "onward": onward}

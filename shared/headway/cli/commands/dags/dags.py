@@ -70,7 +70,9 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
     dag, start = found.dag, found.dag.next_interval_start
     next_ds = None if start is None else f"{start:%F}"
     if output is Format.JSON:
-        row = {**as_row(dag), "next_ds": next_ds, "tasks": [as_row(task) for task in found.tasks]}
+        tasks = [as_row(task) for task in found.tasks]
+        read = list(found.parse_secrets)
+        row = {**as_row(dag), "next_ds": next_ds, "parse_secrets": read, "tasks": tasks}
         rendering.show([row], (), output)
         return
     say(f"{dag_id}  version {dag.version}  {dag.relative_path}")
@@ -80,6 +82,8 @@ def show(dag_id: str, output: Output = Format.TABLE) -> None:
         say(f"next run: {dag.next_run_after:%F %T}, ds {next_ds}")
     if dag.schedule_error:
         say(f"the schedule fails: {dag.schedule_error}")
+    if found.parse_secrets:
+        say(f"the file reads while it is parsed: {', '.join(found.parse_secrets)}")
     if dag.description:
         say(dag.description)
     rendering.show([dag], COLUMNS, output)

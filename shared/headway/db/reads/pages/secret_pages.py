@@ -9,24 +9,31 @@ from headway.db.reads.pages.paging import Asked, ListPage
 from headway.db.reads.secret_views import SecretView
 from headway.domain.variable import EVERY_DAG, SecretKind
 
-# Who sees some bundles alone sees what a DAG of these is granted, or every DAG; and of the grants
-# those of these DAGs.
+# Who sees some bundles alone sees what these bundles are granted, or a DAG of these, or every DAG;
+# and of the grants those of these bundles and DAGs.
 PAGE = hot("""
-    SELECT name, type, description, key_id, changed_at, dags
+    SELECT name, type, description, key_id, changed_at, dags, of_bundles AS bundles
       FROM (SELECT coalesce(secret.name, its.name) AS name, type, description, key_id, changed_at,
-                   coalesce(its.dags, '{}') AS dags
+                   coalesce(its.dags, '{}') AS dags,
+                   coalesce(its.of_bundles, '{}') AS of_bundles
               FROM (SELECT name, type, description, key_id, changed_at
                       FROM secret WHERE kind = :kind) AS secret
-              FULL JOIN (SELECT name, array_agg(grants.dag_id ORDER BY grants.dag_id) AS dags
+              FULL JOIN (SELECT name,
+                                array_agg(grants.dag_id ORDER BY grants.dag_id) FILTER (
+                                    WHERE NOT starts_with(grants.dag_id, 'bundle:')) AS dags,
+                                array_agg(substr(grants.dag_id, 8) ORDER BY grants.dag_id) FILTER (
+                                    WHERE starts_with(grants.dag_id, 'bundle:')) AS of_bundles
                            FROM secret_grant AS grants
                            LEFT JOIN dag ON dag.dag_id = grants.dag_id
                           WHERE kind = :kind
                             AND (CAST(:bundles AS text[]) IS NULL
                                  OR grants.dag_id = :every_dag
-                                 OR dag.bundle = ANY (CAST(:bundles AS text[])))
+                                 OR dag.bundle = ANY (CAST(:bundles AS text[]))
+                                 OR substr(grants.dag_id, 8) = ANY (CAST(:bundles AS text[]))
+                                    AND starts_with(grants.dag_id, 'bundle:'))
                           GROUP BY name) AS its
                 ON its.name = secret.name) AS it
-     WHERE (CAST(:bundles AS text[]) IS NULL OR dags <> '{}')
+     WHERE (CAST(:bundles AS text[]) IS NULL OR dags <> '{}' OR of_bundles <> '{}')
        AND (CAST(:name_like AS text) IS NULL OR name ILIKE :name_like)
        AND CASE WHEN CAST(:last AS text) IS NULL THEN true
                 WHEN :descending THEN name < :last

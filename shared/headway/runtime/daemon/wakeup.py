@@ -24,3 +24,8 @@ class Button:
     def release(self) -> None:
         """Take note of it, however often it was pressed."""
         self._reading.recv(4096)
+
+    def close(self) -> None:
+        """Wake nobody any more."""
+        self._reading.close()
+        self._writing.close()
