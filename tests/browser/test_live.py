@@ -26,6 +26,44 @@ def test_a_change_of_another_process_shows(desk: Watched) -> None:
     assert desk.problems == []
 
 
+def test_every_tab_of_a_page_follows_also_where_somebody_has_gone_on(desk: Watched) -> None:
+    tabs = [desk.page, desk.page.context.new_page()]
+    for page in tabs:
+        page.goto(desk.shop.address + "/dags/stores")
+        page.locator("#live", has_text="live").wait_for()
+    row = desk.page.locator(".cells[data-task='count']")
+    row.click(position={"x": 8, "y": 8})
+    desk.page.locator("#panel").wait_for()
+
+    run = desk.shop.stack.trigger("stores")
+
+    for page in tabs:
+        page.locator(f".columns a[aria-label='{run.run_id}: success']").wait_for()
+    assert desk.page.locator("#panel").is_visible()
+    assert not tabs[1].locator("#panel").is_visible()
+    assert desk.problems == []
+
+
+def test_cells_of_a_large_grid_follow_without_a_request(desk: Watched) -> None:
+    page = desk.page
+    desk.go("/dags/wide")
+    page.locator(".grid tr.gap").first.wait_for(state="attached")
+    page.locator("#live", has_text="live").wait_for()
+    row = page.locator(".cells[data-task='step_000']")
+    row.evaluate("row => { row.dataset.same = ''; }")
+    runs = page.locator(".columns a").count()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+
+    desk.shop.stack.trigger("wide")
+
+    page.locator(f".cells[data-task='step_000'][width='{16 * (runs + 1)}']").wait_for()
+    page.locator(".columns a").nth(runs).wait_for()
+    assert row.get_attribute("data-same") == ""
+    assert [url for url in requests if "/live?" not in url] == []
+    assert desk.problems == []
+
+
 def test_what_is_typed_stays_when_the_page_changes(desk: Watched) -> None:
     desk.go("/dags/stores")
     desk.page.locator("#live", has_text="live").wait_for()
@@ -111,10 +149,10 @@ def test_only_pages_that_follow_say_live(desk: Watched) -> None:
 def test_a_page_follows_again_when_its_stream_was_refused(desk: Watched) -> None:
     page = desk.page
     page.clock.install()
-    page.route("**/headway/v1/live?*", lambda route: route.fulfill(status=503))
+    page.route("**/live?*", lambda route: route.fulfill(status=503))
     desk.go("/dags/stores")
     page.locator("#live", has_text="stale since").wait_for()
-    page.unroute("**/headway/v1/live?*")
+    page.unroute("**/live?*")
 
     page.clock.run_for(11_000)
 

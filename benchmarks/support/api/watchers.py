@@ -73,15 +73,20 @@ def watchers(api: ApiService, topics: Sequence[Sequence[str]]) -> Iterator[Watch
 
 def open_stream(api: ApiService, topics: Sequence[str]) -> socket.socket:
     """Ask for the events of these topics, and return the connection by which they come."""
+    named = urlencode([("topic", topic) for topic in topics])
+    return open_path(api, f"/headway/v1/live?{named}")
+
+
+def open_path(api: ApiService, path: str) -> socket.socket:
+    """Ask for a stream, and return the connection by which it comes."""
     stream = socket.create_connection(("127.0.0.1", api.port))
-    stream.sendall(_request(api, topics))
+    stream.sendall(_request(api, path))
     return stream
 
 
-def _request(api: ApiService, topics: Sequence[str]) -> bytes:
-    named = urlencode([("topic", topic) for topic in topics])
+def _request(api: ApiService, path: str) -> bytes:
     lines = [
-        f"GET /headway/v1/live?{named} HTTP/1.1",
+        f"GET {path} HTTP/1.1",
         f"Host: localhost:{api.port}",
         f"Authorization: Bearer {api.token}",
     ]

@@ -24,8 +24,10 @@ from headway_api.http import errors
 from headway_api.http.guard import RequestGuard
 from headway_api.http.measured import measured
 from headway_api.http.routers import add_routes
+from headway_api.live import page_routes as live_page_routes
 from headway_api.live import routes as live_routes
 from headway_api.live.hub import LiveHub
+from headway_api.live.shared_pages import SharedPages
 from headway_api.native import routes as native_routes
 from headway_api.pages import routes as page_routes
 from headway_api.pages.frame import problems
@@ -61,13 +63,15 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
         lifespan=lifespan,
     )
     app.state.database, app.state.settings, app.state.live = database, given, live
+    app.state.shared_pages = SharedPages(max(given.threads // 2, 1))
     app.state.scheduler_threshold = read(SchedulerSettings).scheduler_health_check_threshold
     app.state.as_page, app.state.log_streams = problems.answer, LogStreams()
     errors.install(app)
     add_routes(app, auth_routes.router, link_page.router, *airflow_routes.ROUTERS)
     if oidc is not None and oidc.issuer is not None:
         _add_oidc(app, oidc)
-    add_routes(app, *native_routes.ROUTERS, live_routes.router, *page_routes.ROUTERS)
+    add_routes(app, *native_routes.ROUTERS, live_routes.router, live_page_routes.router)
+    add_routes(app, *page_routes.ROUTERS)
     return app
 
 

@@ -19,6 +19,7 @@ from headway.db.reads.pages.paging import USUAL_ROWS, Asked
 from headway.domain.accounts import NEEDED_ROLE, Account, Permission, may, permitted_bundles
 from headway.domain.errors import DagNotFoundError
 from headway_api.auth.database import ApiDatabase
+from headway_api.auth.shared_asks import SharedAsk, rights_of, shared_ask
 from headway_api.http.guard import COOKIES
 from headway_api.http.handlers import Deferred
 from headway_api.http.refusals import NotSignedInError, RoleError
@@ -121,7 +122,8 @@ async def caller(request: Request) -> Deferred:  # async, so that it needs no th
 
     NotSignedInError without a token and without a session.
     """
-    if token_of(request) is None and session_of(request) is None:
+    is_anyones = shared_ask(request) is None
+    if is_anyones and token_of(request) is None and session_of(request) is None:
         raise NotSignedInError(_SIGN_IN)
     return Deferred(partial(signed_in, request))
 
@@ -129,7 +131,8 @@ async def caller(request: Request) -> Deferred:  # async, so that it needs no th
 def signed_in(request: Request) -> Caller:
     """Return who makes the request; NotSignedInError without a valid token or session."""
     database: ApiDatabase = request.app.state.database
-    found = _authenticated(request, database)
+    ask = shared_ask(request)
+    found = _authenticated(request, database) if ask is None else _shared(ask, database)
     if found is None:
         raise NotSignedInError(_SIGN_IN)
     return Caller(found.account, found.actor, database, found.token)
@@ -148,6 +151,20 @@ def _authenticated(request: Request, database: ApiDatabase) -> Authenticated | N
         if token is not None:
             return authenticate.by_token(conn, token)
         return None if session is None else authenticate.by_session(conn, session)
+
+
+def _shared(ask: SharedAsk, database: ApiDatabase) -> Authenticated | None:
+    """Return who may do just what all may for whom the page is made, if its secret still may.
+
+    To ask does not count as a use: a tab that is left open keeps no session from ending.
+    """
+    secret = ask.secret
+    tokens, sessions = ({secret.hash}, ()) if secret.by_token else ((), {secret.hash})
+    with reader(database.writes).connect() as conn:
+        account = authenticate.still(conn, tokens, sessions).get(secret.hash)
+    if account is None or rights_of(account) != ask.rights:
+        return None
+    return Authenticated(ask.rights, ask.rights.name)
 
 
 def _with_article(role: str) -> str:

@@ -14,7 +14,7 @@ from headway_api.live.differences import Snapshot
 from headway_api.live.topics import Topic, TopicKind
 
 if TYPE_CHECKING:
-    from headway_api.live.streams import LiveStream
+    from headway_api.live.streams import ClientStream
 
 Bundles: TypeAlias = tuple[str, ...] | None
 
@@ -65,7 +65,7 @@ class Feed:
     due: float = 0.0
     left_until: float = 0.0
     shown: Shown | None = None
-    streams: "set[LiveStream]" = field(default_factory=set)
+    streams: "set[ClientStream]" = field(default_factory=set)
 
     @property
     def size(self) -> int:

@@ -7,8 +7,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock, Thread
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
@@ -24,8 +25,10 @@ from headway_api.auth.database import ApiDatabase
 from headway_api.http.refusals import TooManyStreamsError, TooManyTopicsError
 from headway_api.live.feeds import Bundles, Feed, Update
 from headway_api.live.messages import EndReason
-from headway_api.live.streams import LiveStream, StreamHolder
+from headway_api.live.streams import ClientStream, LiveStream, StreamHolder
 from headway_api.live.topics import Topic
+
+OpenedStream = TypeVar("OpenedStream", bound=ClientStream)
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +62,7 @@ class LiveHub:
         self._clock = clock or SystemClock()
         self._bell, self._lock = Bell(), Lock()
         self._feeds: dict[tuple[Topic, Bundles], Feed] = {}
-        self._streams: set[LiveStream] = set()
+        self._streams: set[ClientStream] = set()
         self._check_due = 0.0
         self._noticed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -95,14 +98,23 @@ class LiveHub:
     def join(
         self, holder: StreamHolder, topics: Sequence[Topic], last_event_id: str | None
     ) -> LiveStream:
-        """Open a stream; TooManyStreamsError when there are too many."""
+        """Open a stream of what topics tell; TooManyStreamsError when there are too many."""
+        return self.open(holder, topics, partial(LiveStream, last_event_id=last_event_id))
+
+    def open(
+        self,
+        holder: StreamHolder,
+        topics: Sequence[Topic],
+        make: Callable[[StreamHolder, Sequence[Feed]], OpenedStream],
+    ) -> OpenedStream:
+        """Open the stream that `make` returns; TooManyStreamsError when there are too many."""
         self._check_room(holder.account.name)
         bundles = permitted_bundles(holder.account)
         keys = [(topic, None if bundles is None else tuple(sorted(bundles))) for topic in topics]
         self._check_memory(keys)
         with self._lock:
             feeds = [self._feeds.setdefault(key, Feed(*key)) for key in keys]
-            stream = LiveStream(holder, feeds, last_event_id)
+            stream = make(holder, feeds)
             self._streams.add(stream)
             for feed in feeds:
                 feed.streams.add(stream)
@@ -110,8 +122,9 @@ class LiveHub:
         self._bell.ring()
         return stream
 
-    def leave(self, stream: LiveStream) -> None:
+    def leave(self, stream: ClientStream) -> None:
         """Forget a stream, and what nobody else watches."""
+        stream.left()
         with self._lock:
             self._streams.discard(stream)
             for feed in stream.feeds:
@@ -169,15 +182,15 @@ class LiveHub:
         self._noticed = True
         self._clock.wait(self._bell.stopped, seconds)
 
-    def _check(self, streams: Sequence[LiveStream]) -> None:
+    def _check(self, streams: Sequence[ClientStream]) -> None:
         """End the streams whose account may no longer see what it sees, or sees other things."""
         holders = {stream.holder for stream in streams}
-        tokens = {it.secret_hash for it in holders if it.by_token}
-        sessions = {it.secret_hash for it in holders if not it.by_token}
+        tokens = {it.secret.hash for it in holders if it.secret.by_token}
+        sessions = {it.secret.hash for it in holders if not it.secret.by_token}
         with self._database.writes.connect() as conn:
             accounts = authenticate.still(conn, tokens, sessions)
         for stream in streams:
-            now = accounts.get(stream.holder.secret_hash)
+            now = accounts.get(stream.holder.secret.hash)
             if now is None:
                 self._on_loop(stream.end, EndReason.SIGNED_OUT)
             elif now != stream.holder.account:

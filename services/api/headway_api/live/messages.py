@@ -1,6 +1,7 @@
 """Events as clients read them: server-sent events whose data is one line of JSON."""
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -25,6 +26,8 @@ class EventName(StrEnum):
     CHANGE = "change"
     GONE = "gone"
     BYE = "bye"
+    PAGE = "page"
+    CELLS = "cells"
 
 
 class EndReason(StrEnum):
@@ -57,6 +60,17 @@ def change(topic: Topic, at: datetime, difference: Difference) -> bytes:
 def gone(topic: Topic, at: datetime) -> bytes:
     """Return an event, still without its id: the subject is not there, or is hidden."""
     return _event(EventName.GONE, _head(topic, at))
+
+
+def page_data(body: bytes, *, in_gzip: bool) -> bytes:
+    """Return the data of an event that has a page: a line, which many events may share."""
+    coding = b"gzip" if in_gzip else b"identity"
+    return b'{"coding":"' + coding + b'","body":"' + b64encode(body) + b'"}'
+
+
+def page(name: EventName, data: bytes) -> bytes:
+    """Return an event, still without its id, that has a page or cells."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
 def bye(reason: EndReason) -> bytes:

@@ -9,12 +9,13 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from headway.runtime.secrets import bearer
-from headway_api.auth.caller import AnyCaller, session_of, token_of
+from headway_api.auth.caller import AnyCaller, Caller, session_of, token_of
+from headway_api.auth.shared_asks import Secret
 from headway_api.http.documented import USUAL, errors
 from headway_api.http.routers import NATIVE, QuickRoute
 from headway_api.live.hub import LiveHub
 from headway_api.live.messages import EndReason
-from headway_api.live.streams import LiveStream, StreamHolder
+from headway_api.live.streams import ClientStream, StreamHolder
 from headway_api.live.topics import FORMS, MOST_TOPICS, parse_all
 
 MEDIA: str = "text/event-stream"
@@ -27,7 +28,7 @@ class LiveResponse(Response):
 
     media_type = MEDIA
 
-    def __init__(self, hub: LiveHub, stream: LiveStream) -> None:
+    def __init__(self, hub: LiveHub, stream: ClientStream) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._hub, self._stream = hub, stream
@@ -79,8 +80,13 @@ async def watch_live(
     topic by topic.
     """
     hub: LiveHub = request.app.state.live
+    holder = holder_of(caller, request)
+    return LiveResponse(hub, hub.join(holder, parse_all(topic), last_event_id))
+
+
+def holder_of(caller: Caller, request: Request) -> StreamHolder:
+    """Return whose stream the request opens."""
     token = token_of(request)
     shown = token if token is not None else session_of(request)
     assert shown is not None  # `caller` has found whose it is
-    holder = StreamHolder(caller.account, bearer.hash_of(shown), by_token=token is not None)
-    return LiveResponse(hub, hub.join(holder, parse_all(topic), last_event_id))
+    return StreamHolder(caller.account, Secret(bearer.hash_of(shown), by_token=token is not None))

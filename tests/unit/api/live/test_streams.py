@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from headway.domain.accounts import Account, AccountRole
+from headway_api.auth.shared_asks import Secret
 from headway_api.live import differences, messages, streams
 from headway_api.live.feeds import Feed, Shown, Update
 from headway_api.live.messages import EndReason
@@ -15,7 +16,7 @@ from headway_api.live.streams import MOST_WAITING, LiveStream, StreamHolder
 from headway_api.live.topics import Topic, TopicKind
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
-HOLDER = StreamHolder(Account("ann", AccountRole.VIEWER), b"hash", by_token=True)
+HOLDER = StreamHolder(Account("ann", AccountRole.VIEWER), Secret(b"hash", by_token=True))
 
 
 def feed(dag_id: str = "etl") -> Feed:

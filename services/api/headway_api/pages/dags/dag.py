@@ -17,11 +17,12 @@ from headway.db.reads.pages.run_pages import RunFilter
 from headway.domain.accounts import Permission
 from headway.domain.states import RunState, RunType
 from headway_api.auth.caller import AnyCaller, Caller
+from headway_api.auth.shared_asks import shared_ask
 from headway_api.http.caching import tagged
 from headway_api.native.dags.grid import MEDIA_TYPE, read_grid
 from headway_api.pages.dags.grid_panel import ChosenCell, GridPanel, grid_panel
 from headway_api.pages.dags.grid_rows import GridSheet, grid_sheet
-from headway_api.pages.dags.grid_svg import DrawnGrid, drawn
+from headway_api.pages.dags.grid_svg import ROWS, DrawnGrid, drawn
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import page
 from headway_api.pages.frame.routing import page_router
@@ -70,7 +71,9 @@ def show_dag(
     request: Request, caller: AnyCaller, dag_id: str, query: Annotated[GridQuery, Query()]
 ) -> Response:
     """Show the grid of a DAG."""
-    context = caller.read(lambda conn: _context(caller, conn, dag_id, query))
+    ask = shared_ask(request)
+    bare = ask is not None and ask.drawn
+    context = caller.read(lambda conn: _context(caller, conn, dag_id, query, bare=bare))
     return page(
         request, "dag.html", caller, {**context, "panel": _panel(request, caller, query, context)}
     )
@@ -99,7 +102,9 @@ def _panel(
     return grid_panel(caller, query.corners(), runs, grid.sheet, closed)
 
 
-def _context(caller: Caller, conn: Connection, dag_id: str, query: GridQuery) -> dict[str, Any]:
+def _context(
+    caller: Caller, conn: Connection, dag_id: str, query: GridQuery, *, bare: bool
+) -> dict[str, Any]:
     caller.check_dag(conn, Permission.READ, dag_id)
     check_known(conn, dag_id)
     summary = summaries.in_force(conn, dag_id)
@@ -108,7 +113,7 @@ def _context(caller: Caller, conn: Connection, dag_id: str, query: GridQuery) ->
         "dag": dag_views.dag(conn, dag_id),
         "summary": summary,
         "problems": file_pages.errors(conn, caller.page(1), FileFilter(dag_id=dag_id)).rows,
-        "grid": drawn(sheet, query.first),
+        "grid": drawn(sheet, query.first, bare=bare and sheet.total > ROWS),
         "header": sheet.header,
         "cells": _cells(dag_id, query, sheet),
         "outer": outlines.in_force(conn, dag_id).outer if sheet.outlined else [],

@@ -65,7 +65,7 @@ def grid_sheet(
     wanted = [
         row
         for row in header.rows
-        if part in row.task_id.lower() or part in names.get(row.task_id, "").lower()
+        if not part or part in row.task_id.lower() or part in names.get(row.task_id, "").lower()
     ]
     places = {row.task_id: nth for nth, row in enumerate(header.rows)}
     if outline is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from headway_api.native.dags.grid import GridColumn
@@ -63,14 +64,15 @@ class DrawnColumn:
 class DrawnGrid:
     """A grid with the oldest run on the left; lengths are in pixels.
 
-    `rows` are those of the `sheet` that are drawn, from the one at `first` on.  A script draws the
-    rows of a `large` grid.
+    `rows` are those of the `sheet` that are drawn, from the one at `first` on and before the one at
+    `end`; there are none if a script has drawn them, as it does those of a `large` grid.
     """
 
     columns: Sequence[DrawnColumn]
     rows: Sequence[DrawnRow]
     sheet: GridSheet
     first: int
+    end: int
     width: int
     cell: int = CELL
     bar: int = _BAR
@@ -86,18 +88,22 @@ class DrawnGrid:
         return self.sheet.total > ROWS
 
     @property
-    def end(self) -> int:
-        """The place of the first task that is not drawn any more."""
-        return self.first + len(self.rows)
+    def is_whole(self) -> bool:
+        """Whether every row is drawn."""
+        return self.end - self.first == len(self.sheet.rows)
 
 
-def drawn(sheet: GridSheet, first: int = 0) -> DrawnGrid:
-    """Return all columns and rows; of a large grid ROWS at most, from the one at `first` on."""
+def drawn(sheet: GridSheet, first: int = 0, *, bare: bool = False) -> DrawnGrid:
+    """Return all columns and rows; of a large grid ROWS at most, from the one at `first` on.
+
+    A `bare` grid has columns alone.
+    """
     columns, count = sheet.header.columns, len(sheet.rows)
     most = ROWS if sheet.total > ROWS else max(count, 1)
     first = min(first, max(count - 1, 0) // most * most)
-    rows = [_row(sheet, nth) for nth in range(first, min(first + most, count))]
-    return DrawnGrid(_columns(columns), rows, sheet, first, len(columns) * CELL)
+    end = min(first + most, count)
+    rows = [] if bare else [_row(sheet, nth) for nth in range(first, end)]
+    return DrawnGrid(_columns(columns), rows, sheet, first, end, len(columns) * CELL)
 
 
 def _row(sheet: GridSheet, nth: int) -> DrawnRow:
@@ -115,8 +121,13 @@ def _row(sheet: GridSheet, nth: int) -> DrawnRow:
 
 
 def _squares(places: Sequence[int]) -> str:
+    return "".join(map(_square, places))
+
+
+@cache
+def _square(place: int) -> str:
     side = CELL - _GAP
-    return "".join(f"M{place * CELL + 1} 1h{side}v{side}h-{side}z" for place in places)
+    return f"M{place * CELL + 1} 1h{side}v{side}h-{side}z"
 
 
 def _dots(places: Sequence[int]) -> str:

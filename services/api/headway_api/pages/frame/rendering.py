@@ -14,6 +14,7 @@ from headway.domain.accounts import Permission, may
 from headway.domain.sizes import in_bytes
 from headway.runtime.logs.escaping import visible
 from headway_api.auth.caller import Caller
+from headway_api.auth.shared_asks import shared_ask
 from headway_api.http.caching import REVALIDATED, is_known, not_modified, of_body
 from headway_api.http.compressing import compressed
 from headway_api.pages.frame import addresses, durations, moments, states_shown
@@ -37,10 +38,11 @@ def page(
 ) -> Response:
     """Answer with a page, or with 304 if the browser has just that.
 
-    A template has no value that is not given: a name that is missing is an error.
+    A template has no value that is not given: a name that is missing is an error.  A page that is
+    made for all who show it has no more than what a script puts in place: title and content.
     """
-    shown = _environment().get_template(template)
-    body = shown.render(request=request, caller=caller, **context).encode()
+    shown, shared = _environment().get_template(template), shared_ask(request) is not None
+    body = shown.render(request=request, caller=caller, shared=shared, **context).encode()
     headers = {"Content-Security-Policy": POLICY, "Cache-Control": REVALIDATED, "Vary": "Cookie"}
     if status is HTTPStatus.OK:
         headers["ETag"] = of_body(body, strong=False)

@@ -1,24 +1,24 @@
-// Keep a page live: when the API tells of a change of the page's topic, load the page again, and
-// put in place what differs.
+// Keep a page live: the API sends what the page has become when something of its topic has changed,
+// and what differs is put in place.
 import { morph } from "./morph.js";
+import { shownCells, takeCells } from "./rows.js";
 
-const REST = 250; // milliseconds between two loads at least, so that a storm of events costs little
+const REST = 250; // milliseconds after which the stream follows to an address, if that stays
 const AGAIN = 10_000; // milliseconds after which a stream that was refused is asked for again
-const SHARE = 4; // so many times as long as a load took; an API that is busy is asked less often
 const policy = window.trustedTypes?.createPolicy("headway", { createHTML: (text) => text });
+
+let afterEach = () => undefined;
+let follow = () => undefined;
 
 /** Return the document of a text of the API's own. */
 export function parsed(text) {
   return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
 }
 
-let afterEach = () => undefined;
-let shownText = "";
-
 /** Go to another address of the same page, and put in place what differs. */
 export async function visit(address) {
   history.pushState(null, "", address);
-  await reload(afterEach);
+  await reload();
 }
 
 /** Have links that fold groups keep the place to which the page is scrolled. */
@@ -37,30 +37,74 @@ export function listenForFolds() {
 /** Follow topics, with spaces between; `afterwards` is called when the page has changed. */
 export function keepLive(topics, afterwards) {
   afterEach = afterwards;
-  window.addEventListener("popstate", () => reload(afterwards));
+  window.addEventListener("popstate", reload);
   if (!topics) return;
   const shown = document.getElementById("live");
-  const load = atMostOnceAtATime(() => reload(afterwards));
-  const asked = topics.split(" ").map((topic) => `topic=${encodeURIComponent(topic)}`).join("&");
   let source = null;
+  let later = 0;
 
   function open() {
     source?.close();
     if (document.hidden) return;
-    source = new EventSource(`/headway/v1/live?${asked}`);
+    const opened = new EventSource(addressOfStream(topics));
+    source = opened;
     source.onopen = () => say(shown, "live", false);
     source.onerror = () => {
       if (!shown.classList.contains("stale")) say(shown, `stale since ${now()}`, true);
-      if (source.readyState === EventSource.CLOSED) setTimeout(open, AGAIN);
+      if (opened.readyState === EventSource.CLOSED) setTimeout(() => opened === source && open(), AGAIN);
     };
-    // The first snapshot, too: something may have changed since the page was made.
-    for (const kind of ["snapshot", "change", "gone"]) source.addEventListener(kind, load);
+    listen(opened, here(), shownCells());
   }
 
+  follow = () => {
+    clearTimeout(later);
+    later = setTimeout(open, REST);
+  };
   document.addEventListener("visibilitychange", open);
   window.addEventListener("pagehide", () => source?.close());
   window.addEventListener("pageshow", (event) => event.persisted && open()); // the way back
   open();
+}
+
+function addressOfStream(topics) {
+  const asked = new URLSearchParams(topics.split(" ").map((topic) => ["topic", topic]));
+  asked.append("page", here());
+  if (shownCells()) asked.append("cells", shownCells());
+  return `/live?${asked}`;
+}
+
+function here() {
+  return location.pathname + location.search;
+}
+
+/** Put in place what a stream sends of this address, one after the other. */
+function listen(stream, address, cells) {
+  let work = Promise.resolve();
+  const take = (then) => (event) => {
+    const body = unpacked(event.data);
+    work = work.then(async () => {
+      const bytes = await body;
+      if (stream.readyState !== EventSource.CLOSED) then(bytes);
+    });
+  };
+  stream.addEventListener("page", take((bytes) => {
+    if (here() === address) show(new TextDecoder().decode(bytes));
+    else follow(); // somebody has gone on, or chosen another zone of times
+  }));
+  stream.addEventListener("cells", take((bytes) => takeCells(bytes, cells)));
+}
+
+/** Return the bytes that an event has. */
+async function unpacked(data) {
+  const { coding, body } = JSON.parse(data);
+  const text = atob(body);
+  const bytes = new Uint8Array(text.length);
+  for (let nth = 0; nth < text.length; nth += 1) bytes[nth] = text.charCodeAt(nth);
+  if (coding === "identity") return bytes;
+  const stream = new DecompressionStream("gzip");
+  const writer = stream.writable.getWriter();
+  writer.write(bytes).then(() => writer.close());
+  return new Uint8Array(await new Response(stream.readable).arrayBuffer());
 }
 
 function now() {
@@ -73,40 +117,20 @@ function say(shown, text, stale) {
   shown.classList.toggle("stale", stale);
 }
 
-async function reload(afterwards) {
-  const asked = location.href;
-  const answer = await fetch(asked, { headers: { Accept: "text/html" } });
-  if (!answer.ok || answer.redirected) return;
-  const text = await answer.text();
-  if (location.href !== asked) return; // somebody has gone on meanwhile
-  if (text !== shownText) show(parsed(text));
-  shownText = text;
-  afterwards(); // also if the page is the same: rows that a script has drawn are not in it
+/** Load the page of the address, which has changed. */
+async function reload() {
+  const asked = here();
+  const answer = await fetch(asked, { headers: { Accept: "text/html" } }).catch(() => undefined);
+  const text = answer?.ok && !answer.redirected ? await answer.text() : "";
+  if (here() !== asked) return; // somebody has gone on meanwhile
+  if (text) show(text);
+  follow();
 }
 
-function show(page) {
+function show(text) {
+  const page = parsed(text);
   const wanted = page.getElementById("content");
   if (wanted) morph(document.getElementById("content"), wanted);
   document.title = page.title;
-}
-
-function atMostOnceAtATime(work) {
-  let under_way = false;
-  let again = false;
-  async function run() {
-    if (under_way) {
-      again = true;
-      return;
-    }
-    under_way = true;
-    do {
-      again = false;
-      const began = performance.now();
-      await work().catch(() => undefined); // the stream says when the API is away
-      const took = performance.now() - began;
-      await new Promise((done) => setTimeout(done, Math.max(REST, SHARE * took)));
-    } while (again);
-    under_way = false;
-  }
-  return run;
+  afterEach();
 }

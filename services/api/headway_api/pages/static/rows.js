@@ -1,5 +1,6 @@
-// Rows of a large grid: only those in sight are elements.  The cells come once, a byte each, and
-// again when something has changed.
+// Rows of a large grid: only those in sight are elements.  The cells come once, a byte each, and by
+// the page's stream when something has changed.
+import { RowOfCells } from "./cells.js";
 import { keepOut } from "./morph.js";
 
 const BEYOND = 12; // rows that are drawn above and below what is in sight
@@ -7,13 +8,19 @@ const drawers = new WeakMap();
 
 /** Draw the rows of a table's body, if the page has not all of them. */
 export function followRows(body, afterwards) {
-  if (!body?.dataset.cells) return;
-  let drawer = drawers.get(body);
-  if (!drawer) {
-    drawer = new Rows(body, afterwards);
-    drawers.set(body, drawer);
-  }
-  drawer.load().catch(() => undefined); // the rows that the page has stay
+  if (!drawers.has(body)) drawers.set(body, new Rows(body, afterwards));
+  drawers.get(body).follow();
+}
+
+/** Return where the cells come from that a script draws; nothing if the page has all rows. */
+export function shownCells() {
+  const body = document.querySelector(".grid tbody");
+  return drawers.has(body) ? body.dataset.cells : "";
+}
+
+/** Draw cells that came from that address. */
+export function takeCells(bytes, asked) {
+  drawers.get(document.querySelector(".grid tbody"))?.take(bytes, asked);
 }
 
 class Rows {
@@ -24,40 +31,52 @@ class Rows {
     this.drawn = new Map();
     this.look = () => this.draw(false);
     this.svg = body.querySelector("svg").namespaceURI;
+    this.side = Number(body.dataset.cell);
     this.above = gap();
     this.below = gap();
+    keepOut(body); // also before the cells are there: a stream sends pages without rows
   }
 
-  async load() {
+  /** Draw the rows of the page's address, whose cells the stream keeps up to date. */
+  follow() {
     const asked = this.body.dataset.cells;
-    const answer = await fetch(asked);
-    if (!answer.ok) return;
-    const bytes = new Uint8Array(await answer.arrayBuffer());
-    if (asked !== this.body.dataset.cells) return; // a group was folded meanwhile
-    const first = this.header === undefined;
-    this.read(bytes);
-    if (first) this.begin();
-    this.draw(true);
+    if (asked !== this.asked) this.load(asked).catch(() => undefined); // the rows that the page has stay
+    else if (this.header) this.drawAll();
   }
 
-  read(bytes) {
-    const length = new DataView(bytes.buffer).getUint32(0);
-    this.header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-    this.cells = bytes.subarray(4 + length);
-    const part = this.body.dataset.part.toLowerCase();
-    const all = this.header.rows.map((row, nth) => ({ ...row, nth }));
-    this.rows = all.filter((row) => row.task_id.toLowerCase().includes(part));
-    const runs = this.header.columns.map((column) => column.run_id).reverse();
-    if (runs.join() !== this.runs?.join()) this.drawn.clear();
-    this.runs = runs;
+  async load(asked) {
+    this.asked = asked;
+    const answer = await fetch(asked);
+    if (answer.ok) this.take(new Uint8Array(await answer.arrayBuffer()), asked);
+  }
+
+  /** Draw what has changed; nothing if a group was folded meanwhile. */
+  take(bytes, asked) {
+    if (asked !== this.body.dataset.cells) return;
+    const end = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
+    const [head, before] = [bytes.subarray(4, end), this.head];
+    this.cells = bytes.subarray(end);
+    if (before && areSame(head, before)) {
+      for (const { cells } of this.drawn.values()) cells.update();
+      return;
+    }
+    this.head = head;
+    this.header = JSON.parse(new TextDecoder().decode(head));
+    if (!before) this.begin();
+    this.drawAll();
   }
 
   begin() {
-    keepOut(this.body);
     this.height = this.body.querySelector("tr").getBoundingClientRect().height;
-    this.first = Number(this.body.dataset.first);
     window.addEventListener("scroll", this.look, { passive: true });
     window.addEventListener("resize", this.look, { passive: true });
+  }
+
+  drawAll() {
+    const part = this.body.dataset.part.toLowerCase();
+    const all = this.header.rows.map((row, nth) => ({ ...row, nth }));
+    this.rows = all.filter((row) => row.task_id.toLowerCase().includes(part));
+    this.draw(true);
   }
 
   draw(anyway) {
@@ -69,7 +88,7 @@ class Rows {
     if (!anyway && this.shown === `${from}-${until}`) return;
     this.shown = `${from}-${until}`;
     const drawn = this.rows.slice(from, until).map((row) => this.row(row));
-    this.drawn = new Map(drawn.map((row) => [row.element.dataset.task, row]));
+    this.drawn = new Map(drawn.map((row) => [row.row.task_id, row]));
     this.above.firstElementChild.style.height = `${from * this.height}px`;
     this.below.firstElementChild.style.height = `${(this.rows.length - until) * this.height}px`;
     const focused = document.activeElement?.closest(".grid tr")?.dataset.task;
@@ -80,55 +99,28 @@ class Rows {
     this.afterwards(this.rows.map((row) => row.task_id));
   }
 
-  /** Return a row and its cells; one that is drawn stays for as long as it is the same. */
+  /** Return a row and its cells; one that is drawn stays for as long as it says the same. */
   row({ nth, ...row }) {
-    const count = this.header.rows.length;
-    const cells = this.runs.map((_, place) => this.cells[place * count + nth]).join();
     const known = this.drawn.get(row.task_id);
-    const same = known?.cells === cells && known.row.folded === row.folded && known.row.size === row.size;
-    return same ? known : { row, cells, element: this.rowElement(row, nth) };
+    const same = known && known.row.folded === row.folded && known.row.size === row.size;
+    if (!same) return this.newRow(row, nth);
+    known.cells.nth = nth;
+    known.cells.update();
+    return known;
   }
 
-  rowElement(row, nth) {
+  newRow(row, nth) {
     const name = document.createElement("th");
     name.scope = "row";
     if (row.depth) name.className = `in-${Math.min(row.depth, 6)}`;
     name.append(...(row.size ? groupName(row) : taskName(row)));
-    const cells = document.createElement("td");
-    cells.append(this.drawing(row.task_id, row.name ?? row.task_id, nth));
-    const drawn = document.createElement("tr");
-    drawn.dataset.task = row.task_id;
-    drawn.append(name, cells);
-    return drawn;
-  }
-
-  drawing(task, name, nth) {
-    const side = Number(this.body.dataset.cell);
-    const drawing = this.element("svg", { class: "cells", width: this.runs.length * side, height: side });
-    drawing.dataset.task = task;
-    const { paths, retried, counts } = this.paths(nth, side);
-    for (const [state, path] of paths) drawing.append(this.element("path", { class: `s-${state}`, d: path }));
-    if (retried) drawing.append(this.element("path", { class: "retried", d: retried }));
-    drawing.setAttribute("role", "img");
-    const said = [...counts].map(([state, count]) => `${count} ${state.replaceAll("_", " ")}`);
-    drawing.setAttribute("aria-label", `${name}: ${said.join(", ")}`);
-    return drawing;
-  }
-
-  paths(nth, side) {
-    const [paths, counts] = [new Map(), new Map()];
-    let retried = "";
-    const [count, last] = [this.header.rows.length, this.runs.length - 1];
-    for (let place = 0; place <= last; place += 1) {
-      const byte = this.cells[(last - place) * count + nth];
-      const state = this.header.states[byte & 15];
-      if (!state) continue;
-      const square = `M${place * side + 1} 1h${side - 2}v${side - 2}h-${side - 2}z`;
-      paths.set(state, (paths.get(state) ?? "") + square);
-      counts.set(state, (counts.get(state) ?? 0) + 1);
-      if (byte & this.header.retried) retried += `M${(place + 1) * side - 6} 3h3v3h-3z`;
-    }
-    return { paths, retried, counts };
+    const cells = new RowOfCells(this, row, nth);
+    const place = document.createElement("td");
+    place.append(cells.element);
+    const element = document.createElement("tr");
+    element.dataset.task = row.task_id;
+    element.append(name, place);
+    return { row, cells, element };
   }
 
   element(name, attributes) {
@@ -136,6 +128,12 @@ class Rows {
     for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
     return made;
   }
+}
+
+function areSame(one, other) {
+  if (one.length !== other.length) return false;
+  for (let nth = 0; nth < one.length; nth += 1) if (one[nth] !== other[nth]) return false;
+  return true;
 }
 
 /** Have these children in an element, and touch none that is in its place. */

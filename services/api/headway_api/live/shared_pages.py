@@ -1,0 +1,106 @@
+"""Pages that streams show: each is made once after a change, for all who see just the same."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from headway_api.auth.shared_asks import Secret
+from headway_api.http.refusals import NotSignedInError
+from headway_api.live import messages
+from headway_api.live.page_asks import MadePage, PageAsker, PageName
+
+if TYPE_CHECKING:
+    from headway_api.live.page_streams import PageStream
+
+log = logging.getLogger(__name__)
+
+REST: Final = 0.25
+"""Seconds between two makings of a page at least, so that a storm of changes costs little."""
+
+SHARE: Final = 4.0
+"""So many times as long as the making took: an API that is busy makes pages less often."""
+
+
+class SharedPage:
+    """A page, the streams that show it, and whether it is to be made.
+
+    No more is kept of it: what was made is gone when it has been sent.
+    """
+
+    def __init__(self, name: PageName, asker: PageAsker, room: asyncio.Semaphore) -> None:
+        self.name, self._asker, self._room = name, asker, room
+        self.streams: dict[PageStream, None] = {}  # in the order of their begin
+        self._wanted = False
+        self._task: asyncio.Task[None] | None = None
+
+    def want(self) -> None:
+        """Have the page made, by a making that begins from now on."""
+        self._wanted = True
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+
+    def close(self) -> None:
+        """Make nothing more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        """Make the page until it is not wanted any more, with rests between."""
+        loop = asyncio.get_running_loop()
+        while self._wanted:
+            async with self._room:
+                self._wanted = False
+                began = loop.time()
+                streams = list(self.streams)  # one that joins later wants what is made later
+                try:
+                    self._show(streams, await self._made(streams))
+                except Exception:
+                    log.exception("action=make page=%s has failed", self.name.address)
+            await asyncio.sleep(max(REST, SHARE * (loop.time() - began)))
+        self._task = None
+
+    async def _made(self, streams: Sequence["PageStream"]) -> MadePage | None:
+        """Return the page; None if all these streams have it, or there is no such page.
+
+        If one of them has just lost its rights, another one asks.
+        """
+        tags = {stream.tag_of(self) for stream in streams}
+        known = tags.pop() if len(tags) == 1 else ""
+        secrets: dict[Secret, None] = dict.fromkeys(it.holder.secret for it in streams)
+        for secret in secrets:
+            try:
+                return await self._asker.ask(self.name, secret, known)
+            except NotSignedInError:
+                continue
+        return None
+
+    def _show(self, streams: Sequence["PageStream"], made: MadePage | None) -> None:
+        if made is None:
+            return
+        data = messages.page_data(made.body, in_gzip=made.in_gzip)
+        for stream in streams:
+            stream.show(self, made.tag, data)
+
+
+class SharedPages:
+    """All pages that streams of a process show.  It belongs to the event loop."""
+
+    def __init__(self, at_once: int) -> None:
+        self._pages: dict[PageName, SharedPage] = {}
+        self._room = asyncio.Semaphore(at_once)
+
+    def join(self, stream: "PageStream", name: PageName, asker: PageAsker) -> SharedPage:
+        """Have a stream show a page."""
+        page = self._pages.get(name)
+        if page is None:
+            page = self._pages[name] = SharedPage(name, asker, self._room)
+        page.streams[stream] = None
+        return page
+
+    def leave(self, stream: "PageStream", page: SharedPage) -> None:
+        """Forget that a stream shows a page; and the page, if no other one does."""
+        page.streams.pop(stream, None)
+        if not page.streams:
+            self._pages.pop(page.name, None)
+            page.close()
