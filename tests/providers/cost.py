@@ -37,7 +37,7 @@ def cpu(root: Path, path: str) -> float:
     child = os.fork()
     if child == 0:
         mine.close()
-        parse({"root": str(root), "path": path}, its)
+        parse({"root": str(root), "path": path, "cron_semantics": None}, its)
         os._exit(0)
     its.close()
     with mine:

@@ -23,6 +23,7 @@ from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.serialization import codec
+from headway_parser.child import preloaded
 from headway_parser.child.imports import from_source
 from headway_parser.child.reading import ChangedError, FilesRead
 from headway_parser.child.refusals import Refusals
@@ -37,9 +38,11 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
 
     `cron_semantics` is what the bundle's settings say, None for nothing.
     The answer holds the `dags` as serialized bytes, the `files` that they were read from,
-    by content, and the names of those that were `missing`; or an `error`, the `line` of the
+    by content, the names of those that were `missing`, and what of installed packages they
+    import (`imports`); or an `error`, the `line` of the
     DAG file that it comes from, what of Airflow is a `gap` here, and what was `read` until then,
-    as hashes by path; or that something has `changed` meanwhile.
+    as hashes by path; or that something has `changed` meanwhile; or why what this process has
+    preloaded is `unfit` for the file, and whether it is `outdated`.
     """
     tell_crashes()
     path = str(argument["path"])
@@ -50,6 +53,8 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     try:
         said = argument["cron_semantics"]
         answer = _parse(read, path, CronSemantics(str(said)) if said else None)
+    except preloaded.UnfitError as error:
+        answer = {"unfit": str(error), "outdated": error.outdated}
     except ChangedError as error:
         answer = {"changed": str(error)}
     except HeadwayError as error:
@@ -69,11 +74,13 @@ def tell_crashes() -> None:
 
 def _parse(read: FilesRead, path: str, semantics: CronSemantics | None) -> Frame:
     root = read.root
+    preloaded.begin()
     read.refuse_huge(path)
     from_source(root, read.note)
     finder.install()
     notes.forget()
     dags = load_dag_file(root / path, root, None, semantics)
+    preloaded.check(root)
     specs = [to_spec(dag, path) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
@@ -83,12 +90,14 @@ def _parse(read: FilesRead, path: str, semantics: CronSemantics | None) -> Frame
     contents = read.contents()
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
+    sources = [content for name, content in contents.items() if name.endswith(".py")]
     return {
         "dags": [codec.encode(spec) for spec in specs],
         "files": contents,
         "missing": sorted(read.stamps.keys() - contents),
         "patterns": patterns,
         "notes": [*notes.notes(), *told],
+        "imports": preloaded.installed_imports(root, sources),
     }
 
 

@@ -17,6 +17,8 @@ from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError
 from headway.runtime.health import HealthCheck
 from headway.runtime.processes.frames import Frame, FrameReader
 from headway_parser.parse.answer import ParsedFile, check_answer, explain_silence, failure
+from headway_parser.parse.bundle_forker import below_server
+from headway_parser.parse.bundle_forkers import BundleForkers
 from headway_parser.parse.jobs import Job
 
 _CHUNK: Final = 256 * 2**10
@@ -44,6 +46,9 @@ class DagFileProcessor:
     clock: Clock
     child: Child
     started: float
+    preloaded: bool
+    """Whether it is a child of its bundle's fork server."""
+
     _output: int
     _reader: FrameReader
     _open: set[int]
@@ -56,7 +61,14 @@ class DagFileProcessor:
 
     @classmethod
     def start(
-        cls, forker: Forker, spec: ChildSpec, path: str, bounds: Bounds, clock: Clock
+        cls,
+        forker: Forker,
+        spec: ChildSpec,
+        path: str,
+        bounds: Bounds,
+        clock: Clock,
+        *,
+        preloaded: bool = False,
     ) -> "DagFileProcessor":
         """Start parsing."""
         reading, writing = os.pipe()
@@ -70,12 +82,19 @@ class DagFileProcessor:
             os.close(writing)
         child.channel.setblocking(False)
         reader, sources = FrameReader(bounds.answer_bytes), {reading, child.channel.fileno()}
-        return cls(path, bounds, clock, child, clock.monotonic(), reading, reader, sources)
+        begun = clock.monotonic()
+        return cls(path, bounds, clock, child, begun, preloaded, reading, reader, sources)
 
     @property
     def seconds(self) -> float:
         """How long it has been at it."""
         return self.clock.monotonic() - self.started
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether its bundle's fork server has not even forked it yet, though it had time to."""
+        waits = self.preloaded and self._exit is None and self.child.pid is None
+        return waits and self.seconds > START_SECONDS
 
     def watch(self, selector: selectors.BaseSelector) -> None:
         """Have `selector` wake up when there is something to poll."""
@@ -103,6 +122,8 @@ class DagFileProcessor:
 
         An exit is returned of a child that was lost, by no fault of its file as far as is known.
         """
+        if self.is_stuck:
+            return Exit(lost="The fork server of its bundle has not forked it.")
         if self._exit is None:
             why = self._refused or f"Reading the file took more than {self.bounds.seconds:g} s."
             told = f"{why} Its process could not be stopped, and was given up."
@@ -198,6 +219,9 @@ ASKED_AGAIN: Final = 2.0
 """Seconds from asking for a missing fork server to asking for it again."""
 
 
+START_SECONDS: Final = 10.0
+"""Seconds that a bundle's fork server has to fork a child."""
+
 SLOW_AFTER: Final = 1.0
 """Seconds of a child after which another one may be started beside it."""
 
@@ -214,6 +238,11 @@ class FinishedJob(NamedTuple):
         """What came of it, which takes a while to be checked."""
         return self.processor.result()
 
+    @property
+    def preloaded(self) -> bool:
+        """Whether it was done below the fork server of its bundle."""
+        return self.processor.preloaded
+
 
 @dataclass(slots=True)
 class ProcessorPool:
@@ -228,6 +257,7 @@ class ProcessorPool:
     places: int
     clock: Clock
     starting: Future[Forker] | None = None
+    bundle_forkers: BundleForkers | None = None
     running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
     _forker: Forker | None = None
     _missing: str = ""
@@ -289,11 +319,26 @@ class ProcessorPool:
         )
 
     def start(self, job: Job) -> None:
-        """Begin to parse a file."""
-        processor = DagFileProcessor.start(
-            self.warm_up(), self.child_of(job), job.key.path, self.bounds, self.clock
+        """Begin to parse a file, below the fork server of its bundle if that can parse it."""
+        own, spec = self.warm_up(), self.child_of(job)
+        processor = self._start_preloaded(job, spec) or DagFileProcessor.start(
+            own, spec, job.key.path, self.bounds, self.clock
         )
         self.running[job.key] = job, processor
+
+    def _start_preloaded(self, job: Job, spec: ChildSpec) -> DagFileProcessor | None:
+        """Begin to parse a file below the fork server of its bundle; None if there is none."""
+        forkers = self.bundle_forkers
+        forker = None if forkers is None else forkers.forker_for(job)
+        if forkers is None or forker is None:
+            return None
+        try:
+            return DagFileProcessor.start(
+                forker, below_server(spec), job.key.path, self.bounds, self.clock, preloaded=True
+            )
+        except ForkerError as error:
+            forkers.lose(job, str(error))
+            return None
 
     def wait(self, seconds: float) -> None:
         """Wait until a child has something to say, at most so long; not at all without any."""
@@ -307,12 +352,23 @@ class ProcessorPool:
     def finished(self) -> list[FinishedJob]:
         """Return the jobs that are done, each once; their places are free."""
         done = []
+        self._look_after_bundles()
         for key, (job, processor) in list(self.running.items()):
-            if processor.has_ended():
+            if processor.has_ended() or processor.is_stuck:
                 del self.running[key]
                 done.append(FinishedJob(job, processor, processor.seconds))
                 processor.close()
         return done
+
+    def _look_after_bundles(self) -> None:
+        """Begin and end fork servers of bundles; lose one that does not fork."""
+        if self.bundle_forkers is None or self._forker is None:
+            return
+        parses = [each for each in self.running.values() if each[1].preloaded]
+        for job, processor in parses:
+            if processor.is_stuck:
+                self.bundle_forkers.lose(job, f"it has forked nothing in {START_SECONDS:g} s")
+        self.bundle_forkers.step(self._forker, {job.key.bundle for job, _ in parses})
 
     def close(self) -> None:
         """Stop the children."""
@@ -320,6 +376,8 @@ class ProcessorPool:
         with ExitStack() as ending:
             if self._forker is not None:
                 ending.callback(self._forker.close)
+            if self.bundle_forkers is not None:
+                ending.callback(self.bundle_forkers.close)
             for _, processor in self.running.values():
                 ending.callback(processor.close)
             self.running.clear()
