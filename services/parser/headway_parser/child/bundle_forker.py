@@ -23,10 +23,13 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker import nannies
 from headway.runtime.processes import heap
 from headway.runtime.processes.frames import send_frame
-from headway.runtime.processes.linux import become_subreaper, native_threads
+from headway.runtime.processes.linux import become_subreaper, name_process, native_threads
 from headway_parser.child import preloaded
 from headway_parser.child.imports import INSTALLED
 from headway_parser.child.preloaded import Preloaded, file_of, stamps_of
+
+NAME: Final = "headway bundle"
+"""What `ps -o comm` shows of this process, and of those below it."""
 
 _OWN: Final = frozenset({"headway", "headway_parser"})
 _STDLIB: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
@@ -34,7 +37,7 @@ _LOOKS, _PAUSE = 50, 0.01
 """How often to look whether a thread has ended that was told to, and the pause between."""
 
 
-class PreloadRefusedError(Exception):
+class RefusedError(Exception):
     """A module cannot be preloaded; the text says why."""
 
 
@@ -46,88 +49,20 @@ def serve(argument: Mapping[str, object], channel: socket) -> None:
     """
     modules = argument["modules"]
     assert isinstance(modules, list)
+    name_process(NAME)
     become_subreaper()  # to see what an import starts
     work = Imports(str(argument["root"]))
     for name in modules:
         send_frame(channel, {"importing": name})
         try:
             work.add(str(name))
-        except PreloadRefusedError as error:
+        except RefusedError as error:
             send_frame(channel, {"refused": name, "why": str(error)})
             return
     work.keep()
     send_frame(channel, {"imported": len(work.new())})
     nannies.shield()
     nannies.attend(channel)
-
-
-@dataclass(slots=True)
-class Imports:
-    """Imports that leave nothing behind but modules, in a process that does nothing else."""
-
-    root: str
-    _before: frozenset[str] = field(default_factory=lambda: frozenset(sys.modules))
-    _path: Sequence[str] = field(default_factory=lambda: tuple(sys.path))
-    _files: Mapping[int, tuple[int, int]] = field(default_factory=lambda: dict(_open_files()))
-    _absent: "AbsentTops" = field(default_factory=lambda: AbsentTops())
-
-    def __post_init__(self) -> None:
-        finder.install()
-        notes.forget()
-        sys.meta_path.append(self._absent)
-
-    def add(self, name: str) -> None:
-        """Import a module; PreloadRefusedError if that fails, or leaves more than modules behind."""
-        try:
-            importlib.import_module(name)
-        except BaseException as error:  # noqa: BLE001 - whatever a package raises
-            raise PreloadRefusedError(
-                f"its import failed: {type(error).__name__}: {error}"
-            ) from None
-        self._check()
-
-    def new(self) -> dict[str, ModuleType]:
-        """Return the modules that were imported here."""
-        found = list(sys.modules.items())
-        return {name: module for name, module in found if name not in self._before}
-
-    def keep(self) -> None:
-        """Have children find what was imported, and share its memory."""
-        sys.meta_path.remove(self._absent)
-        new = self.new()
-        tops = {name.partition(".")[0] for name in new if name.partition(".")[0] not in _OWN}
-        preloaded.keep(Preloaded(stamps_of(new.values()), frozenset(tops | self._absent.tops)))
-        gc.collect()
-        heap.fill()
-        gc.freeze()
-
-    def _check(self) -> None:
-        for why in self._faults():
-            raise PreloadRefusedError(why)
-
-    def _faults(self) -> Iterator[str]:
-        if told := notes.notes():
-            yield f"its import has something to tell each file: {told[0]}"
-        if tuple(sys.path) != self._path:
-            yield "its import changes sys.path"
-        for name, module in self.new().items():
-            if not self._is_known(name, file_of(module)):
-                yield f"it imports {name} of no installed package ({file_of(module)})"
-        if os.listdir(tempfile.gettempdir()):  # noqa: PTH208
-            yield "its import leaves files in the temporary folder"
-        if (files := dict(_open_files())) != self._files:
-            yield f"its import leaves {len(files) - len(self._files)} files or sockets open"
-        if _has_children():
-            yield "its import leaves a process running"
-        if len(threads := _threads_after_a_fork()) != 1:
-            yield f"its import leaves threads running ({', '.join(threads)})"
-
-    def _is_known(self, name: str, path: str | None) -> bool:
-        if path is None or name.partition(".")[0] in _OWN:
-            return True
-        if path.startswith(f"{self.root}/"):
-            return False
-        return any(folder in path for folder in INSTALLED) or path.startswith(_STDLIB)
 
 
 class AbsentTops:
@@ -146,6 +81,75 @@ class AbsentTops:
         if path is None:
             self.tops.add(fullname)
         return None
+
+
+@dataclass(slots=True)
+class Imports:
+    """Imports that leave nothing behind but modules, in a process that does nothing else."""
+
+    root: str
+    _before: Sequence[ModuleType] = field(default_factory=lambda: tuple(sys.modules.values()))
+    _path: Sequence[str] = field(default_factory=lambda: tuple(sys.path))
+    _files: Mapping[int, tuple[int, int]] = field(default_factory=lambda: dict(_open_files()))
+    _absent: AbsentTops = field(default_factory=AbsentTops)
+
+    def __post_init__(self) -> None:
+        finder.install()
+        notes.forget()
+        sys.meta_path.append(self._absent)
+
+    def add(self, name: str) -> None:
+        """Import a module; RefusedError if that fails, or leaves more than modules behind."""
+        try:
+            importlib.import_module(name)
+        except BaseException as error:  # noqa: BLE001 - whatever a package raises
+            why = f"its import failed: {type(error).__name__}: {error}"
+            raise RefusedError(why) from None
+        for why in (*self._faults(), *self._left()):
+            raise RefusedError(why)
+
+    def new(self) -> dict[str, ModuleType]:
+        """Return the modules that were imported here."""
+        found, before = list(sys.modules.items()), set(map(id, self._before))
+        return {name: module for name, module in found if id(module) not in before}
+
+    def keep(self) -> None:
+        """Have children find what was imported, and share its memory."""
+        sys.meta_path.remove(self._absent)
+        new = self.new()
+        tops = {name.partition(".")[0] for name in new if name.partition(".")[0] not in _OWN}
+        preloaded.keep(Preloaded(stamps_of(new.values()), frozenset(tops | self._absent.tops)))
+        gc.collect()
+        heap.fill()
+        gc.freeze()
+
+    def _faults(self) -> Iterator[str]:
+        """Yield why a file would have other modules, or other warnings, than without this."""
+        if told := notes.notes():
+            yield f"its import has something to tell each file: {told[0]}"
+        if tuple(sys.path) != self._path:
+            yield "its import changes sys.path"
+        for name, module in self.new().items():
+            if not self._is_known(name, file_of(module)):
+                yield f"it imports {name} of no installed package ({file_of(module)})"
+
+    def _left(self) -> Iterator[str]:
+        """Yield what there is besides modules."""
+        if os.listdir(tempfile.gettempdir()):  # noqa: PTH208
+            yield "its import leaves files in the temporary folder"
+        if (files := dict(_open_files())) != self._files:
+            yield f"its import leaves {len(files) - len(self._files)} files or sockets open"
+        if _has_children():
+            yield "its import leaves a process running"
+        if len(threads := _threads_after_a_fork()) != 1:
+            yield f"its import leaves threads running ({', '.join(threads)})"
+
+    def _is_known(self, name: str, path: str | None) -> bool:
+        if path is None or name.partition(".")[0] in _OWN:
+            return True
+        if path.startswith(f"{self.root}/"):
+            return False
+        return any(folder in path for folder in INSTALLED) or path.startswith(_STDLIB)
 
 
 def _threads_after_a_fork() -> list[str]:

@@ -1,10 +1,11 @@
 """Start the fork server of a bundle, below the parser's own, and wait for its imports."""
 
 import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from headway.domain.errors import HeadwayError, SerializationError
 from headway.runtime.daemon.clock import SystemClock
@@ -17,8 +18,11 @@ SERVE: Final = "headway_parser.child.bundle_forker:serve"
 LOOK_SECONDS: Final = 5.0
 """How often a nanny counts the processes of a bundle's fork server, which may live for hours."""
 
-NESTED: Final = frozenset({Layer.LANDLOCK})
-"""Layers that its children enter besides those that it has: each may write in its own folder."""
+WITHOUT: Final = frozenset(Layer) - {Layer.LANDLOCK}
+"""Layers that its children do not enter anew, as they have them from it.  Of rules for files each
+has its own besides: it may write in its own folder alone."""
+
+_MOST_PRINTED: Final = 1_000
 
 _END_SECONDS: Final = 5.0
 _CLOCK: Final = SystemClock()
@@ -59,23 +63,24 @@ def start_bundle_forker(
 
     PreloadError when it does not serve.
     """
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    with tempfile.TemporaryFile() as output:
+        try:
+            child = forker.spawn(server, output.fileno())
+        except (OSError, ForkerError) as error:
+            raise PreloadError(str(error)) from error
+        try:
+            _await_imports(child, seconds)
+        except PreloadError as error:
+            child.close()
+            raise PreloadError(f"{error}{_printed(output)}", error.module) from error
     try:
-        child = forker.spawn(server, nowhere)
-    except (OSError, ForkerError) as error:
-        raise PreloadError(str(error)) from error
-    finally:
-        os.close(nowhere)
-    try:
-        _await_imports(child, seconds)
-        without = frozenset(Layer) - NESTED
-        return Forker.within(child, seconds, sandbox=parse.sandbox, without=without)
+        return Forker.within(child, seconds, sandbox=parse.sandbox, without=WITHOUT)
     except ForkerError as error:
         raise PreloadError(str(error)) from error
 
 
 def _await_imports(child: Child, seconds: float) -> None:
-    """Return when all is imported; close the child and raise PreloadError otherwise."""
+    """Return when all is imported; raise PreloadError otherwise."""
     deadline, module = _CLOCK.monotonic() + seconds, None
     try:
         while True:
@@ -89,14 +94,17 @@ def _await_imports(child: Child, seconds: float) -> None:
             if "refused" in frame:
                 raise PreloadError(str(frame.get("why")), module)
     except TimeoutError:
-        child.close()
         raise PreloadError(f"it took more than {seconds:g} s", module) from None
     except (OSError, SerializationError) as error:
-        child.close()
-        raise PreloadError(str(error), module) from None
-    except PreloadError:
-        child.close()
-        raise
+        raise PreloadError(str(error), module) from error
+
+
+def _printed(output: IO[bytes]) -> str:
+    """Return the end of what the process has printed, for a log line."""
+    end = output.seek(0, os.SEEK_END)
+    output.seek(max(end - _MOST_PRINTED, 0))
+    text = output.read(_MOST_PRINTED).decode("utf-8", "replace").strip()
+    return f"; it printed: {text}" if text else ""
 
 
 def _named(frame: Frame) -> str | None:

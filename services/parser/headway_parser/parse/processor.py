@@ -28,6 +28,12 @@ END_SECONDS: Final = 10.0
 """Seconds after which a child that was killed, and has not ended, is given up."""
 
 
+START_SECONDS: Final = 10.0
+"""Seconds that a bundle's fork server has to fork a child."""
+
+NEVER_FORKED: Final = Exit(lost="The fork server of its bundle has not forked it.")
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What a child may take: seconds, bytes that it prints, bytes of its answer."""
@@ -91,10 +97,9 @@ class DagFileProcessor:
         return self.clock.monotonic() - self.started
 
     @property
-    def is_stuck(self) -> bool:
-        """Whether its bundle's fork server has not even forked it yet, though it had time to."""
-        waits = self.preloaded and self._exit is None and self.child.pid is None
-        return waits and self.seconds > START_SECONDS
+    def was_never_forked(self) -> bool:
+        """Whether its bundle's fork server has not even forked it, though it had time to."""
+        return self._exit is NEVER_FORKED
 
     def watch(self, selector: selectors.BaseSelector) -> None:
         """Have `selector` wake up when there is something to poll."""
@@ -113,6 +118,8 @@ class DagFileProcessor:
         self._exit = self.child.poll()
         self._hear()
         self._listen()
+        if self._exit is None and self.preloaded and self.child.pid is None:
+            self._exit = NEVER_FORKED if self.seconds > START_SECONDS else None
         if self._exit is None:
             self._limit()
         return self._exit is not None or self._is_given_up()
@@ -122,8 +129,6 @@ class DagFileProcessor:
 
         An exit is returned of a child that was lost, by no fault of its file as far as is known.
         """
-        if self.is_stuck:
-            return Exit(lost="The fork server of its bundle has not forked it.")
         if self._exit is None:
             why = self._refused or f"Reading the file took more than {self.bounds.seconds:g} s."
             told = f"{why} Its process could not be stopped, and was given up."
@@ -218,9 +223,6 @@ log = logging.getLogger(__name__)
 ASKED_AGAIN: Final = 2.0
 """Seconds from asking for a missing fork server to asking for it again."""
 
-
-START_SECONDS: Final = 10.0
-"""Seconds that a bundle's fork server has to fork a child."""
 
 SLOW_AFTER: Final = 1.0
 """Seconds of a child after which another one may be started beside it."""
@@ -354,21 +356,20 @@ class ProcessorPool:
         done = []
         self._look_after_bundles()
         for key, (job, processor) in list(self.running.items()):
-            if processor.has_ended() or processor.is_stuck:
+            if processor.has_ended():
+                if self.bundle_forkers is not None and processor.was_never_forked:
+                    self.bundle_forkers.lose(job, f"it has forked nothing in {START_SECONDS:g} s")
                 del self.running[key]
                 done.append(FinishedJob(job, processor, processor.seconds))
                 processor.close()
         return done
 
     def _look_after_bundles(self) -> None:
-        """Begin and end fork servers of bundles; lose one that does not fork."""
-        if self.bundle_forkers is None or self._forker is None:
-            return
-        parses = [each for each in self.running.values() if each[1].preloaded]
-        for job, processor in parses:
-            if processor.is_stuck:
-                self.bundle_forkers.lose(job, f"it has forked nothing in {START_SECONDS:g} s")
-        self.bundle_forkers.step(self._forker, {job.key.bundle for job, _ in parses})
+        """Begin and end fork servers of bundles."""
+        if self.bundle_forkers is not None and self._forker is not None:
+            parses = self.running.values()
+            busy = {job.key.bundle for job, processor in parses if processor.preloaded}
+            self.bundle_forkers.step(self._forker, busy)
 
     def close(self) -> None:
         """Stop the children."""
