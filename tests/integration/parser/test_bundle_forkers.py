@@ -102,9 +102,7 @@ def bundle_forker() -> psutil.Process:
     """Return the process that has imported the packages."""
     below = psutil.Process().children(recursive=True)
     (found,) = (
-        each
-        for each in below
-        if each.name() == NAME and (each.parent() or each).name() != NAME
+        each for each in below if each.name() == NAME and (each.parent() or each).name() != NAME
     )
     return found
 
