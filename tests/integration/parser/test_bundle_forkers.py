@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from tests.integration.parser_machine import manager_of, until
 
 from headway.db.reads import dag_file_views, dag_views
@@ -28,7 +28,7 @@ DAG_FILE = """
 import os
 from headway.sdk import DAG
 import {package}
-DAG("preloaded" if {package}.HOME != os.getpid() else "own", description={text!r})
+DAG("{prefix}" + ("preloaded" if {package}.HOME != os.getpid() else "own"), description={text!r})
 """
 
 
@@ -46,11 +46,12 @@ class Installed:
         """Have a package that knows in which process it was imported, and does this besides."""
         (self.packages / f"{name}.py").write_text(PACKAGE + source)
 
-    def write(self, package: str = "acme", file: str = "d.py") -> None:
+    def write(self, package: str = "acme", file: str = "dags/d.py", prefix: str = "") -> None:
         """Write a DAG file that imports the package, another content each time."""
         self.edits += 1
-        source = DAG_FILE.format(package=package, text=f"edit {self.edits}")
-        (self.dags / file).write_text(source)
+        text = f"edit {self.edits}"
+        source = DAG_FILE.format(package=package, text=text, prefix=prefix)
+        (self.dags.parent / file).write_text(source)
 
 
 @pytest.fixture
@@ -156,8 +157,7 @@ WHAT_FAILS = {
     "hangs": ("import time; time.sleep(1000)", "it took more than 3 s"),
     "memory": ("KEPT = bytearray(2**29)", "its import failed: MemoryError: "),
     "thread": (
-        "import threading; threading.Thread(target=input, daemon=True).start; "
-        "threading.Thread(target=threading.Event().wait, daemon=True).start()",
+        "import threading as t; t.Thread(target=t.Event().wait, daemon=True).start()",
         "its import leaves threads running (",
     ),
     "process": (
@@ -188,3 +188,85 @@ def test_a_module_that_cannot_be_preloaded_is_left_out_and_the_others_are_not(
         until(manager, lambda: told("action=preload_refuse bundle=dags module=broken") == 1)
         assert told(why) == 1
         until(manager, lambda: parse(manager, engine, installed) == ["preloaded"])
+
+
+def test_a_package_that_has_changed_is_imported_anew(
+    engine: Engine, installed: Installed, told: Callable[[str], int]
+) -> None:
+    installed.install("acme")
+    with preloading(engine, installed, told) as manager:
+        installed.install("acme", "HOME = os.getpid()  # is another one than before\n")
+        assert parse(manager, engine, installed) == ["own"]
+        assert told("acme.py has changed since it was imported") == 1
+
+        until(manager, lambda: parse(manager, engine, installed) == ["preloaded"])
+
+
+def test_a_module_of_the_bundle_comes_before_the_package_that_was_preloaded(
+    engine: Engine, installed: Installed, told: Callable[[str], int]
+) -> None:
+    installed.install("acme")
+    with preloading(engine, installed, told) as manager:
+        (installed.dags / "acme.py").write_text("import os\nHOME = os.getpid()\n")
+        assert parse(manager, engine, installed) == ["own"]
+    assert told("has the name of a preloaded module") == 1
+
+
+def test_an_error_is_stored_of_a_parse_without_preloaded_modules(
+    engine: Engine, installed: Installed, told: Callable[[str], int]
+) -> None:
+    installed.install("acme")
+    with preloading(engine, installed, told) as manager, engine.connect() as conn:
+        source = "import os, acme  # a headway dag\nraise ValueError(acme.HOME == os.getpid())\n"
+        (installed.dags / "d.py").write_text(source)
+        until(manager, lambda: bool(errors(conn)))
+        assert "ValueError: True" in errors(conn)[0]
+        assert told("action=preload_repeat") == 1
+        assert not told("action=preload_unfit")
+
+
+def errors(conn: Connection) -> list[str]:
+    """Return the errors of all files."""
+    conn.rollback()
+    return [row.error for row in dag_file_views.errors(conn)]
+
+
+def test_what_files_import_later_is_preloaded_too(
+    engine: Engine,
+    installed: Installed,
+    told: Callable[[str], int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bundle_forkers, "SHORTEST_PAUSE", 0.1)
+    monkeypatch.setattr(bundle_forkers, "SHARE", 0.1)
+    for name in ("acme", "other"):
+        installed.install(name)
+    with preloading(engine, installed, told) as manager:
+        installed.write("other", "dags/e.py", "e_")
+        until(manager, lambda: told("modules=acme,other") == 1)
+        installed.write("other", "dags/e.py", "e_")
+        until(manager, lambda: stored(engine, installed) == ["e_preloaded"])
+
+
+def test_it_ends_when_it_has_parsed_nothing_for_long(
+    engine: Engine, installed: Installed, told: Callable[[str], int]
+) -> None:
+    installed.install("acme")
+    with preloading(engine, installed, told, preload_idle_timeout=1.0) as manager:
+        process = bundle_forker()
+        until(manager, lambda: told("action=preload_end") == 1)
+        until(manager, lambda: not process.is_running())
+        assert told("action=preload ") == 1
+        assert parse(manager, engine, installed) == ["own"]
+
+
+def test_the_process_of_one_bundle_is_used_for_no_other(
+    engine: Engine, installed: Installed, told: Callable[[str], int], tmp_path: Path
+) -> None:
+    installed.install("acme")
+    other = tmp_path / "more" / "dags"
+    other.mkdir(parents=True)
+    bundles = {"more": {"path": str(other)}}
+    with preloading(engine, installed, told, bundles=bundles) as manager:
+        installed.write("acme", "more/dags/o.py", "o_")
+        until(manager, lambda: stored(engine, installed) == ["o_own"])

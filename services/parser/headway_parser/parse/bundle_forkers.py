@@ -40,7 +40,7 @@ LONGEST_RETRY: Final = 3600.0
 """Seconds until a bundle has another one after one was lost, twice as many after each."""
 
 Start = Callable[[Forker, Job, tuple[str, ...]], Forker]
-"""Starts a fork server for a job's bundle, with these modules; PreloadError if it does not serve."""
+"""Starts a fork server for a job's bundle, with these modules; or PreloadError."""
 
 
 @dataclass(slots=True)
