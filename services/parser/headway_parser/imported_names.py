@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _FROM: Final = re.compile(
-    rb"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)", re.MULTILINE
+    rb"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]{0,1000}\)|[^\n#;]*)", re.MULTILINE
 )
 _IMPORT: Final = re.compile(rb"^[ \t]*import[ \t]+([^\n#;]+)", re.MULTILINE)
 _COMMENT: Final = re.compile(rb"#[^\n]*")

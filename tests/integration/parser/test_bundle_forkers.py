@@ -88,7 +88,7 @@ def preloading(
     engine: Engine, installed: Installed, told: Callable[[str], int], **given: object
 ) -> Iterator[DagFileProcessorManager]:
     """Give a manager of which the bundle has its fork server."""
-    with manager_of(engine, installed.dags, **given) as manager:
+    with manager_of(engine, installed.dags, None, **given) as manager:
         assert parse(manager, engine, installed) == ["own"]
         until(manager, lambda: told("action=preload ") == 1)
         yield manager

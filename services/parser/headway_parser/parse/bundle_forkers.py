@@ -15,7 +15,6 @@ from headway.metrics.parser import PRELOADED_PARSES
 from headway.runtime.daemon.clock import Clock
 from headway.runtime.forker import Exit, Forker
 from headway.runtime.forker.client import begin
-from headway_parser.contents import LARGEST_DAG_FILE
 from headway_parser.imported_names import imported_names
 from headway_parser.parse.answer import ParsedFile
 from headway_parser.parse.bundle_forker import PreloadError
@@ -31,6 +30,9 @@ SHORTEST_PAUSE: Final = 10.0
 SHARE: Final = 20.0
 """Seconds from one start for a bundle to the next, and at least so often what a start took: files
 of a new bundle tell their imports one after the other."""
+
+BEGINNING: Final = 2**16
+"""Bytes of a new file in which imports of preloaded modules are looked for."""
 
 FEW: Final = 8
 """Modules of a bundle that are left out one after the other, without a pause."""
@@ -240,6 +242,6 @@ class BundleForkers:
 def _source(job: Job) -> bytes:
     try:
         with (job.root / job.key.path).open("rb") as file:
-            return file.read(LARGEST_DAG_FILE)
+            return file.read(BEGINNING)
     except OSError:
         return b""  # its parse will say so
