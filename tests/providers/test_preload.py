@@ -42,7 +42,7 @@ MORE = {
 
 def write(folder: Path, name: str, imports: str) -> str:
     """Write a DAG file; return its path in the bundle."""
-    source = SOURCE.format(imports=imports, name=name, more=MORE.get(name, ""))
+    source = SOURCE.format(imports=imports, name=name, more=MORE.get(name.removeprefix("dag_"), ""))
     (folder / "dags" / f"{name}.py").write_text(source)
     return f"{name}.py"
 
@@ -51,7 +51,7 @@ def write(folder: Path, name: str, imports: str) -> str:
 def test_a_provider_is_preloaded_and_changes_nothing(
     pool: ProcessorPool, folder: Path, name: str
 ) -> None:
-    path = write(folder, name, IMPORTS[name])
+    path = write(folder, f"dag_{name}", IMPORTS[name])
 
     ((alone, preloaded),) = both(pool, folder, path)
 
@@ -60,7 +60,7 @@ def test_a_provider_is_preloaded_and_changes_nothing(
 
 
 def test_all_of_them_are_preloaded_together(pool: ProcessorPool, folder: Path) -> None:
-    paths = [write(folder, name, line) for name, line in IMPORTS.items()]
+    paths = [write(folder, f"dag_{name}", line) for name, line in IMPORTS.items()]
 
     for alone, preloaded in both(pool, folder, *paths):
         assert preloaded == alone

@@ -8,7 +8,6 @@ import gc
 import importlib
 import os
 import sys
-import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,14 +24,13 @@ from headway.runtime.processes import heap
 from headway.runtime.processes.frames import send_frame
 from headway.runtime.processes.linux import become_subreaper, name_process, native_threads
 from headway_parser.child import preloaded
-from headway_parser.child.imports import INSTALLED
+from headway_parser.child.imports import INSTALLED, STDLIB
 from headway_parser.child.preloaded import Preloaded, file_of, stamps_of
 
 NAME: Final = "headway bundle"
 """What `ps -o comm` shows of this process, and of those below it."""
 
 _OWN: Final = frozenset({"headway", "headway_parser"})
-_STDLIB: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
 _LOOKS, _PAUSE = 50, 0.01
 """How often to look whether a thread has ended that was told to, and the pause between."""
 
@@ -149,7 +147,7 @@ class Imports:
             return True
         if path.startswith(f"{self.root}/"):
             return False
-        return any(folder in path for folder in INSTALLED) or path.startswith(_STDLIB)
+        return any(folder in path for folder in INSTALLED) or path.startswith(STDLIB)
 
 
 def _threads_after_a_fork() -> list[str]:
