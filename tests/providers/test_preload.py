@@ -20,9 +20,6 @@ IMPORTS = {
     "databricks": (
         "from airflow.providers.databricks.operators.databricks import DatabricksRunNowOperator"
     ),
-    "spark": (
-        "from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator"
-    ),
 }
 SOURCE = """
 {imports}
