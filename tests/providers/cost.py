@@ -63,12 +63,12 @@ def forked(work: Callable[[socket], object]) -> tuple[int, bytes]:
 
 def preloaded(root: Path, path: str, modules: list[str]) -> list[float]:
     """Return the costs below a process that has imported the modules, as a bundle's has."""
-    from headway_parser.child.bundle_forker import Imports
+    from headway_parser.child.bundle_forker import PackageImports
 
     def work(its: socket) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             tempfile.tempdir = scratch
-            imports = Imports(str(root))
+            imports = PackageImports(str(root))
             for module in modules:
                 imports.add(module)
             imports.keep()

@@ -49,7 +49,7 @@ def serve(argument: Mapping[str, object], channel: socket) -> None:
     assert isinstance(modules, list)
     name_process(NAME)
     become_subreaper()  # to see what an import starts
-    work = Imports(str(argument["root"]))
+    work = PackageImports(str(argument["root"]))
     for name in modules:
         send_frame(channel, {"importing": name})
         try:
@@ -82,8 +82,8 @@ class AbsentTops:
 
 
 @dataclass(slots=True)
-class Imports:
-    """Imports that leave nothing behind but modules, in a process that does nothing else."""
+class PackageImports:
+    """PackageImports that leave nothing behind but modules, in a process that does nothing else."""
 
     root: str
     _before: Sequence[ModuleType] = field(default_factory=lambda: tuple(sys.modules.values()))
