@@ -204,6 +204,7 @@ class BundleForkers:
         coming.used_at = now
         bundle.serving = coming
         bundle.unfit.clear()
+        bundle.suspects.clear()  # of the one before
         modules = ",".join(coming.modules)
         log.info("action=preload bundle=%s seconds=%.1f modules=%s", name, took, modules)
 
