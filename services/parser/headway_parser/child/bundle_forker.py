@@ -25,7 +25,7 @@ from headway.runtime.processes.frames import send_frame
 from headway.runtime.processes.linux import become_subreaper, name_process, native_threads
 from headway_parser.child import preloaded
 from headway_parser.child.imports import INSTALLED, STDLIB
-from headway_parser.child.preloaded import Preloaded, file_of, stamps_of
+from headway_parser.child.preloaded import Preloaded, Stamps, file_of, stamps_of
 
 NAME: Final = "headway bundle"
 """What `ps -o comm` shows of this process, and of those below it."""
@@ -83,13 +83,15 @@ class AbsentTops:
 
 @dataclass(slots=True)
 class PackageImports:
-    """PackageImports that leave nothing behind but modules, in a process that does nothing else."""
+    """Imports that leave nothing behind but modules, in a process that does nothing else."""
 
     root: str
     _before: Sequence[ModuleType] = field(default_factory=lambda: tuple(sys.modules.values()))
     _path: Sequence[str] = field(default_factory=lambda: tuple(sys.path))
     _files: Mapping[int, tuple[int, int]] = field(default_factory=lambda: dict(_open_files()))
     _absent: AbsentTops = field(default_factory=AbsentTops)
+    _folders: Stamps = field(default_factory=lambda: stamps_of(()))
+    """Of before the imports: what is installed meanwhile makes all this outdated."""
 
     def __post_init__(self) -> None:
         finder.install()
@@ -116,7 +118,8 @@ class PackageImports:
         sys.meta_path.remove(self._absent)
         new = self.new()
         tops = {name.partition(".")[0] for name in new if name.partition(".")[0] not in _OWN}
-        preloaded.keep(Preloaded(stamps_of(new.values()), frozenset(tops | self._absent.tops)))
+        stamps = {**stamps_of(new.values()), **self._folders}
+        preloaded.keep(Preloaded(stamps, frozenset(tops | self._absent.tops)))
         gc.collect()
         heap.fill()
         gc.freeze()
