@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from headway.runtime.forker import nannies
 from headway.runtime.processes.frames import receive_frame, send_frame
 
 Argument = dict[str, Any]
@@ -34,6 +35,12 @@ def attempt(argument: Argument, channel: socket.socket) -> None:
     send_frame(channel, {"told": list(told.values())})
     if argument.get("stay"):
         receive_frame(channel)
+
+
+def serve(_argument: Argument, channel: socket.socket) -> None:
+    """Be a fork server, for whoever is at the other end of the channel."""
+    nannies.shield()
+    nannies.attend(channel)
 
 
 def outcome(name: str, rest: list[Any]) -> Any:

@@ -30,8 +30,12 @@ from headway_parser.discover.bundle_state import BundleState
 from headway_parser.discover.listing import Lister
 from headway_parser.discover.watcher import FileWatcher
 from headway_parser.manager import DagFileProcessorManager
+from headway_parser.parse.bundle_forker import server_of, start_bundle_forker
+from headway_parser.parse.bundle_forkers import BundleForkers
 from headway_parser.parse.fork_server import ParserHost, child_of, is_other_user, start
-from headway_parser.parse.processor import Bounds, ProcessorPool
+from headway_parser.parse.jobs import Job
+from headway_parser.parse.processor import Bounds
+from headway_parser.parse.processor_pool import ProcessorPool
 from headway_parser.publish.pace import ReparsePace
 from headway_parser.publish.publish import Publisher
 from headway_parser.publish.result_writer import ResultWriter
@@ -173,7 +177,22 @@ def parsing_of(
         given.parsing_processes,
         clock,
         starting,
+        bundle_forkers=_bundle_forkers(given, around, clock),
     )
+
+
+def _bundle_forkers(
+    given: ParserSettings, around: ParserHost, clock: Clock
+) -> BundleForkers | None:
+    if not given.preload_imports:
+        return None
+
+    def start_one(forker: Forker, job: Job, modules: tuple[str, ...]) -> Forker:
+        spec = child_of(job, given, around)
+        server = server_of(job.root, modules, spec, 2 * given.parsing_processes)
+        return start_bundle_forker(forker, server, spec, given.dag_file_processor_timeout)
+
+    return BundleForkers(start_one, clock, given.preload_idle_timeout)
 
 
 def release_of(given: ParserSettings) -> str:

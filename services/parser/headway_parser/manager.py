@@ -28,7 +28,7 @@ from headway_parser.discover.bundle_scan import BundleScan
 from headway_parser.parse.answer import ParsedFile, explain_silence
 from headway_parser.parse.backlog import ParseBacklog
 from headway_parser.parse.jobs import Job, in_order
-from headway_parser.parse.processor import FinishedJob, ProcessorPool
+from headway_parser.parse.processor_pool import FinishedJob, ProcessorPool
 from headway_parser.publish.publish import Published
 from headway_parser.publish.result_writer import ParseResult, ResultWriter
 from headway_parser.publish.retention import VersionRetention
@@ -210,6 +210,8 @@ class DagFileProcessorManager:
         """Keep what came of a parse, or have the file parsed once more."""
         job, result = finished.job, finished.result
         PARSE_SECONDS.observe(finished.seconds)
+        if self._is_repeated(finished, result):
+            return
         if isinstance(result, Exit):
             CHILDREN_LOST.inc()
             if job.tries < MOST_TRIES:
@@ -224,6 +226,22 @@ class DagFileProcessorManager:
                 return
             result = ParsedFile(error="The file, or one that it reads, is written all the time.")
         self.writer.add(ParseResult(job, result, finished.seconds))
+
+    def _is_repeated(self, finished: FinishedJob, result: ParsedFile | Exit) -> bool:
+        """Tell whether a file is parsed once more because modules were preloaded for it.
+
+        An error, or the loss of a child, could be due to them.
+        """
+        forkers, job = self.parsing.bundle_forkers, finished.job
+        if forkers is None:
+            return False
+        if finished.preloaded and (isinstance(result, Exit) or result.error is not None):
+            forkers.blame(job, result)
+            self._once_more.append(replace(job, alone=True))
+            return True
+        if isinstance(result, ParsedFile) and not result.changed:
+            forkers.learn(job, result, preloaded=finished.preloaded)
+        return False
 
     def _is_contradicted(self, job: Job, result: ParsedFile) -> bool:
         """Tell whether a file holds what it held before the parse, but another content is claimed.

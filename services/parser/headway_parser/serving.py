@@ -16,7 +16,7 @@ from headway.runtime.forker import Forker, ForkerError
 from headway.runtime.settings.parser import ParserSettings
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.parse.fork_server import ParserHost
-from headway_parser.parse.processor import ProcessorPool
+from headway_parser.parse.processor_pool import ProcessorPool
 from headway_parser.secrets.answers import THREADS
 
 log = logging.getLogger(__name__)

@@ -68,6 +68,14 @@ CHILDREN_LOST: Final = Counter(
     _OURS,
 )
 
+PRELOADED_PARSES: Final = Counter(
+    "headway_parser_preloaded_parses",
+    "Parses by a process that had imported the packages of the bundle before: stored (kept), or "
+    "not, and the file was parsed once more without that (repeated).",
+    _OURS,
+    (Label("result", ("kept", "repeated")),),
+)
+
 DECLARED: Final = (
     FILES,
     QUEUE,
@@ -78,4 +86,5 @@ DECLARED: Final = (
     VERSIONS,
     CHILDREN_KILLED,
     CHILDREN_LOST,
+    PRELOADED_PARSES,
 )

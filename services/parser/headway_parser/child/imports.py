@@ -1,6 +1,7 @@
 """Import the modules of a bundle from their source, each time."""
 
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator
 from importlib import invalidate_caches
 from importlib.machinery import (
@@ -12,13 +13,16 @@ from importlib.machinery import (
 )
 from inspect import currentframe
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Final
 
 from headway.sdk.harness.loading import SourceOnly
 from headway_parser.contents import stamp_of
 
 INSTALLED: Final = ("/site-packages/", "/dist-packages/")
+
+STDLIB: Final = tuple(f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib"))
+"""Where Python's own modules lie: packages may lie below these folders, too."""
 
 
 class Extension(ExtensionFileLoader):
@@ -61,7 +65,8 @@ class Absent:
         """Note where the module might be; find it if it came this very moment."""
         if path is None and fullname in sys.stdlib_module_names:
             return None
-        if _is_installed(_importer(currentframe()).removeprefix(str(self.root))):
+        code = _importer(currentframe())
+        if code is not None and self._is_no_business(code):
             return None
         folders = list(sys.path if path is None else path)
         candidates = list(self._candidates(fullname.rpartition(".")[2], folders))
@@ -71,6 +76,16 @@ class Absent:
             return None
         invalidate_caches()
         return PathFinder.find_spec(fullname, folders)
+
+    def _is_no_business(self, code: CodeType) -> bool:
+        """Whether a package imports something, or a module of Python's while it is imported.
+
+        A function of Python's may import what the bundle's code has named.
+        """
+        file = code.co_filename.removeprefix(str(self.root))
+        if any(folder in file for folder in INSTALLED):
+            return True
+        return code.co_name == "<module>" and file.startswith(STDLIB)
 
     def _candidates(self, name: str, folders: Iterable[object]) -> Iterator[Path]:
         if not name.isprintable() or "/" in name:
@@ -82,18 +97,14 @@ class Absent:
                 yield place / name / "__init__.py"
 
 
-def _importer(frame: FrameType | None) -> str:
-    """Return the file of the code that imports something, by whatever way."""
+def _importer(frame: FrameType | None) -> CodeType | None:
+    """Return the code that imports something, by whatever way."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
         if module != __name__ and module.partition(".")[0] != "importlib":
-            return frame.f_code.co_filename
+            return frame.f_code
         frame = frame.f_back
-    return ""
-
-
-def _is_installed(file: str) -> bool:
-    return any(folder in file for folder in INSTALLED)
+    return None
 
 
 def _hook(root: Path) -> Callable[[str], FileFinder]:

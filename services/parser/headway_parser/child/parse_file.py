@@ -25,6 +25,7 @@ from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.file_secrets import FileSecrets
 from headway.sdk.running.tracebacks import message_of, traceback_of
 from headway.serialization import codec
+from headway_parser.child import preloaded
 from headway_parser.child.asking import secrets_of
 from headway_parser.child.imports import from_source
 from headway_parser.child.reading import ChangedError, FilesRead
@@ -41,10 +42,11 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     `cron_semantics` is what the settings of the bundle say, None for nothing; `secrets` is where
     the file gets connections and variables from (`asking`).
     The answer holds the `dags` as serialized bytes, the `files` that they were read from,
-    by content, the names of those that were `missing`, and the `secrets` that were read; or an
-    `error`, the `line` of the
+    by content, the names of those that were `missing`, the `secrets` that were read, and what
+    of installed packages they import (`imports`); or an `error`, the `line` of the
     DAG file that it comes from, what of Airflow is a `gap` here, and what was `read` until then,
-    as hashes by path; or that something has `changed` meanwhile.
+    as hashes by path; or that something has `changed` meanwhile; or why what this process has
+    preloaded is `unfit` for the file, and whether it is `outdated`.
     """
     tell_crashes()
     path = str(argument["path"])
@@ -56,6 +58,8 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
         said = argument["cron_semantics"]
         secrets = secrets_of(str(argument["secrets"]), str(argument["bundle"]), channel)
         answer = _parse(read, path, CronSemantics(str(said)) if said else None, secrets)
+    except preloaded.UnfitError as error:
+        answer = {"unfit": str(error), "outdated": error.outdated}
     except ChangedError as error:
         answer = {"changed": str(error)}
     except HeadwayError as error:
@@ -77,11 +81,13 @@ def _parse(
     read: FilesRead, path: str, semantics: CronSemantics | None, secrets: FileSecrets
 ) -> Frame:
     root = read.root
+    preloaded.begin()
     read.refuse_huge(path)
     from_source(root, read.note)
     finder.install()
     notes.forget()
     dags = load_dag_file(root / path, root, None, semantics, secrets)
+    preloaded.check(root)
     specs = [replace(to_spec(dag, path), parse_secrets=secrets.names) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
@@ -91,6 +97,7 @@ def _parse(
     contents = read.contents()
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
+    sources = [content for name, content in contents.items() if name.endswith(".py")]
     return {
         "dags": [codec.encode(spec) for spec in specs],
         "files": contents,
@@ -98,6 +105,7 @@ def _parse(
         "patterns": patterns,
         "notes": [*notes.notes(), *told],
         "secrets": list(secrets.names),
+        "imports": preloaded.installed_imports(root, sources),
     }
 
 

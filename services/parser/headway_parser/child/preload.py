@@ -4,6 +4,7 @@ It goes once through all that a child does, with a DAG of its own: what is made 
 first use (validators, signatures, time zones) is then there as well.
 """
 
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from headway.sdk.bundle.static_imports import Imports
 from headway.sdk.harness.loading import SourceOnly
 from headway.sdk.harness.specification import to_spec
 from headway.serialization import codec
+from headway_parser.child import bundle_forker, preloaded
 from headway_parser.child.parse_file import tell_crashes
 
 SOURCE: Final = (
@@ -47,3 +49,4 @@ def warm_up() -> None:
 
 tell_crashes()
 warm_up()
+preloaded.begin_with([*sys.modules, bundle_forker.__name__])

@@ -31,11 +31,15 @@ MOST_DEPENDENCIES: Final = 2 * MOST_FILES
 at in every listing."""
 
 MOST_NOTES: Final = 20
+MOST_MODULES: Final = 256
+"""Modules of installed packages that one DAG file is known to import."""
+
 LONGEST_NAME: Final = 1024
 MOST_NAMES: Final = 2**20
 """Characters of the name of a file, and of all that one DAG file depends on."""
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
+_MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class ParsedFile:
     written meanwhile: then there is no result.  `notes` are what the author should know.
     `secrets` are the connections and variables that it has asked for, as dependencies, with what
     tells of a change.
+    `imports` are modules of installed packages; `outdated` says that those which were imported
+    before the file was parsed are others by now.
     """
 
     versions: tuple[NewVersion, ...] = ()
@@ -58,6 +64,8 @@ class ParsedFile:
     changed: bool = False
     notes: tuple[str, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict)
+    imports: frozenset[str] = frozenset()
+    outdated: bool = False
 
     @property
     def size(self) -> int:
@@ -124,6 +132,9 @@ def _how(exit_status: Exit) -> str:
 def _check(path: str, frame: Frame) -> ParsedFile:
     if "changed" in frame:
         return ParsedFile(changed=True)
+    if "unfit" in frame:
+        said = kept(f"What was imported before this file cannot be used for it: {frame['unfit']}")
+        return ParsedFile(error=said, outdated=frame.get("outdated") is True)
     if "error" in frame:
         said = _storable(str(frame["error"])).strip()[:LONGEST_ERROR]
         said = said or "Reading the file failed with an error without a message."
@@ -147,7 +158,8 @@ def _check(path: str, frame: Frame) -> ParsedFile:
     manifest, budget = manifest_hash(by_path), codec.budget()
     versions = tuple(_version(path, data, manifest, budget) for data in dags)
     _check_unique(versions)
-    return ParsedFile(versions, by_path, by_hash, read=read, notes=_notes(frame.get("notes")))
+    notes, imports = _notes(frame.get("notes")), frozenset(_modules(frame.get("imports")))
+    return ParsedFile(versions, by_path, by_hash, read=read, notes=notes, imports=imports)
 
 
 def _code(contents: Mapping[object, object]) -> tuple[dict[str, str], dict[str, bytes]]:
@@ -202,6 +214,13 @@ def _patterns(said: object) -> Iterator[tuple[str, str]]:
 def _notes(said: object) -> tuple[str, ...]:
     notes = said if isinstance(said, list) else []
     return tuple(_storable(note) for note in notes[:MOST_NOTES] if isinstance(note, str))
+
+
+def _modules(said: object) -> Iterator[str]:
+    names = said if isinstance(said, list) else []
+    for name in names[:MOST_MODULES]:
+        if isinstance(name, str) and len(name) <= LONGEST_NAME and _MODULE.fullmatch(name):
+            yield name
 
 
 def _paths(names: object) -> Iterator[str]:

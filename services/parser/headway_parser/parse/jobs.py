@@ -66,7 +66,8 @@ class Job:
     `seen` is its signature in the database, '' for none, and `hashes` what the files that it
     read the last time hold here.  `bundle` is what the scan has found besides.
     `runs` wait for this parse; `first` is the one that this one is the check of, and `tries` how
-    often it came to nothing by no fault of the file.
+    often it came to nothing by no fault of the file.  Nothing is preloaded for a job that is
+    `alone`: its error is the file's.
     """
 
     key: FileKey
@@ -80,6 +81,7 @@ class Job:
     bundle: BundleFiles | None = None
     first: ParsedFile | None = None
     tries: int = 0
+    alone: bool = False
 
 
 def in_order(jobs: Iterable[Job], mode: SortMode, random: Random) -> list[Job]:

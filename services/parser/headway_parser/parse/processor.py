@@ -1,25 +1,18 @@
-"""Parse DAG files in child processes, a few at a time."""
+"""Parse a DAG file in a child process."""
 
-import logging
 import os
 import selectors
-from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
-from headway.db.parsing.files import FileKey
 from headway.domain.errors import SerializationError
 from headway.metrics.parser import CHILDREN_KILLED
 from headway.runtime.daemon.clock import Clock
-from headway.runtime.forker import Child, ChildSpec, Exit, Forker, ForkerError
-from headway.runtime.health import HealthCheck
+from headway.runtime.forker import Child, ChildSpec, Exit, Forker
 from headway.runtime.processes.frames import Frame, FrameReader
 from headway_parser.parse.answer import ParsedFile, check_answer, explain_silence, failure
-from headway_parser.parse.jobs import Job
 from headway_parser.parse.read_secrets import with_secrets
-from headway_parser.secrets.answers import SecretAnswering
 from headway_parser.secrets.questions import QuestionError, SecretQuestions
 
 _CHUNK: Final = 256 * 2**10
@@ -27,6 +20,12 @@ _CHUNK: Final = 256 * 2**10
 
 END_SECONDS: Final = 10.0
 """Seconds after which a child that was killed, and has not ended, is given up."""
+
+
+START_SECONDS: Final = 10.0
+"""Seconds that a bundle's fork server has to fork a child."""
+
+NEVER_FORKED: Final = Exit(lost="The fork server of its bundle has not forked it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,9 @@ class DagFileProcessor:
     clock: Clock
     child: Child
     started: float
+    preloaded: bool
+    """Whether it is a child of its bundle's fork server."""
+
     _output: int
     _reader: FrameReader
     _open: set[int]
@@ -63,7 +65,14 @@ class DagFileProcessor:
 
     @classmethod
     def start(
-        cls, forker: Forker, spec: ChildSpec, path: str, bounds: Bounds, clock: Clock
+        cls,
+        forker: Forker,
+        spec: ChildSpec,
+        path: str,
+        bounds: Bounds,
+        clock: Clock,
+        *,
+        preloaded: bool = False,
     ) -> "DagFileProcessor":
         """Start parsing."""
         reading, writing = os.pipe()
@@ -77,12 +86,18 @@ class DagFileProcessor:
             os.close(writing)
         child.channel.setblocking(False)
         reader, sources = FrameReader(bounds.answer_bytes), {reading, child.channel.fileno()}
-        return cls(path, bounds, clock, child, clock.monotonic(), reading, reader, sources)
+        begun = clock.monotonic()
+        return cls(path, bounds, clock, child, begun, preloaded, reading, reader, sources)
 
     @property
     def seconds(self) -> float:
         """How long it has been at it."""
         return self.clock.monotonic() - self.started
+
+    @property
+    def was_never_forked(self) -> bool:
+        """Whether its bundle's fork server has not even forked it, though it had time to."""
+        return self._exit is NEVER_FORKED
 
     def watch(self, selector: selectors.BaseSelector) -> None:
         """Have `selector` wake up when there is something to poll."""
@@ -106,6 +121,8 @@ class DagFileProcessor:
         self._listen()
         if self.questions is not None and self._refused is None:
             self.questions.answer(self.child.channel)
+        if self._exit is None and self.preloaded and self.child.pid is None:
+            self._exit = NEVER_FORKED if self.seconds > START_SECONDS else None
         if self._exit is None:
             self._limit()
         return self._exit is not None or self._is_given_up()
@@ -224,161 +241,3 @@ class DagFileProcessor:
     def _text(self) -> str:
         text = self._printed.decode("utf-8", "replace")
         return text if self.questions is None else self.questions.mask(text)
-
-
-log = logging.getLogger(__name__)
-
-
-ASKED_AGAIN: Final = 2.0
-"""Seconds from asking for a missing fork server to asking for it again."""
-
-
-SLOW_AFTER: Final = 1.0
-"""Seconds of a child after which another one may be started beside it."""
-
-
-def _nothing_read(_job: Job) -> bool:
-    return False
-
-
-class FinishedJob(NamedTuple):
-    """A job that is done, by whom, and the seconds that it took."""
-
-    job: Job
-    processor: DagFileProcessor
-    seconds: float
-
-    @property
-    def result(self) -> ParsedFile | Exit:
-        """What came of it, which takes a while to be checked."""
-        return self.processor.result()
-
-
-@dataclass(slots=True)
-class ProcessorPool:
-    """Children of a fork server, which may be `starting`, and is replaced when it has died.
-
-    There are as many as `places`, and as many again while those are slow.
-    """
-
-    start_forker: Callable[[], Forker]
-    child_of: Callable[[Job], ChildSpec]
-    bounds: Bounds
-    places: int
-    clock: Clock
-    starting: Future[Forker] | None = None
-    secrets: SecretAnswering | None = None
-    """What finds connections and variables for files; None where no bundle allows that."""
-
-    reads_secrets: Callable[[Job], bool] = _nothing_read
-    running: dict[FileKey, tuple[Job, DagFileProcessor]] = field(default_factory=dict)
-    _forker: Forker | None = None
-    _missing: str = ""
-    """Why there is no fork server; nothing while there is one."""
-
-    _again_at: float = 0.0
-
-    @property
-    def free(self) -> int:
-        """How many more files may be parsed now."""
-        if self._missing:
-            return 0
-        return self.places - len(self.running) + min(self._slow, self.places)
-
-    @property
-    def soon_free(self) -> bool:
-        """Whether more files may be parsed now, or in a moment: as long as none is slow."""
-        return self.free > 0 or not (self._slow or self._missing)
-
-    @property
-    def _slow(self) -> int:
-        return sum(parsing.seconds > SLOW_AFTER for _, parsing in self.running.values())
-
-    def warm_up(self) -> Forker:
-        """Have the fork server ready, and return it; ForkerError if there is none."""
-        if self.starting is not None:
-            self._take_over()
-            self._log_isolation()
-        if self._forker is None or not self._forker.alive():
-            self._missing = "it is being asked for"
-            if self._forker is not None:
-                self._forker.close()
-            try:
-                self._forker = self.start_forker()
-            except ForkerError as error:
-                self._missing = str(error)
-                self._again_at = self.clock.monotonic() + ASKED_AGAIN
-                raise
-            self._missing = ""
-            self._log_isolation()
-        return self._forker
-
-    def recover(self) -> None:
-        """Ask again, from time to time, for a fork server that is missing.
-
-        Meanwhile nothing is parsed here, and the process goes on to say that it is alive.
-        """
-        if self._missing and self.clock.monotonic() >= self._again_at:
-            try:
-                self.warm_up()
-            except ForkerError as error:
-                log.warning("action=await_forker next_try=%.1f error=%s", ASKED_AGAIN, error)
-
-    def check(self) -> HealthCheck:
-        """Tell whether the last file had a fork server to be parsed by; any thread may ask."""
-        missing = self._missing
-        return HealthCheck(
-            "fork server", not missing, f"is missing: {missing}" if missing else "is there"
-        )
-
-    def start(self, job: Job) -> None:
-        """Begin to parse a file."""
-        processor = DagFileProcessor.start(
-            self.warm_up(), self.child_of(job), job.key.path, self.bounds, self.clock
-        )
-        if self.secrets is not None and self.reads_secrets(job):
-            processor.questions = SecretQuestions(job.key.bundle, self.secrets)
-        self.running[job.key] = job, processor
-
-    def wait(self, seconds: float) -> None:
-        """Wait until a child has something to say, at most so long; not at all without any."""
-        if not self.running:
-            return
-        with selectors.PollSelector() as selector:
-            for _, processor in self.running.values():
-                processor.watch(selector)
-            if self.secrets is not None:
-                selector.register(self.secrets.button, selectors.EVENT_READ)
-            ready = [key.fileobj for key, _ in selector.select(seconds)]
-            if self.secrets is not None and self.secrets.button in ready:
-                self.secrets.button.release()
-
-    def finished(self) -> list[FinishedJob]:
-        """Return the jobs that are done, each once; their places are free."""
-        done = []
-        for key, (job, processor) in list(self.running.items()):
-            if processor.has_ended():
-                del self.running[key]
-                done.append(FinishedJob(job, processor, processor.seconds))
-                processor.close()
-        return done
-
-    def close(self) -> None:
-        """Stop the children."""
-        self._take_over()
-        with ExitStack() as ending:
-            if self._forker is not None:
-                ending.callback(self._forker.close)
-            for _, processor in self.running.values():
-                ending.callback(processor.close)
-            self.running.clear()
-
-    def _log_isolation(self) -> None:
-        if self._forker is not None and (isolation := self._forker.isolation) is not None:
-            log.info("action=isolate %s", isolation.describe())
-
-    def _take_over(self) -> None:
-        if self.starting is not None:
-            with suppress(ForkerError, OSError):  # whoever needs it tries again, and says why not
-                self._forker = self.starting.result()
-            self.starting = None

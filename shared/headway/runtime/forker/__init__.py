@@ -52,6 +52,9 @@ each with a scratch folder; `headway.runtime.sandbox` holds the layers, docs/iso
 what they stop.  The forker may also be a program of its own (`headway forker`), which
 supervisors `connect` to: it forks a server for each, and outlives them.
 
+A child may be a forker itself (`nannies.attend`), which a supervisor has by `Forker.within`.  Its
+children have the layers that it has; they may enter the rules for files once more.
+
 Two notes for modules that are preloaded: they must open no connection and leave no
 thread running; and random generators other than Python's own (NumPy's global one)
 continue alike in all children unless the module reseeds them with

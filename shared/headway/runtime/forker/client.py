@@ -16,7 +16,7 @@ from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.forker.deadline import Deadline
 from headway.runtime.forker.handle import Child
 from headway.runtime.forker.hashes import with_fixed_hashes
-from headway.runtime.forker.peer import FoundForker, Peer, StartedForker
+from headway.runtime.forker.peer import ChildForker, FoundForker, Peer, StartedForker
 from headway.runtime.forker.records import ChildSpec, ForkerError
 from headway.runtime.processes.frames import Frame, encode_frame, receive_frame, send_message
 from headway.runtime.sandbox import Isolation, Layer, Sandbox
@@ -111,6 +111,24 @@ class Forker:
         peer = FoundForker(control)
         forker = cls(peer, control)
         forker._greet("accepting", ready_seconds, _hello(sandbox, without, apart=apart))
+        return forker
+
+    @classmethod
+    def within(
+        cls,
+        child: Child,
+        ready_seconds: float = READY_SECONDS,
+        *,
+        sandbox: Sandbox | None = None,
+        without: Collection[Layer] = (),
+    ) -> Self:
+        """Have a child that is a fork server itself (`nannies.attend`) serve this process.
+
+        The child's channel is its control.  Its children have the child's layers, and those
+        that are tried here besides.  ForkerError if it does not answer; the child is closed then.
+        """
+        forker = cls(ChildForker(child), child.channel)
+        forker._greet("accepting", ready_seconds, _hello(sandbox, without, apart=False))
         return forker
 
     @property

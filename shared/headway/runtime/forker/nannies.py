@@ -71,7 +71,8 @@ def attend(control: socket.socket, lifeline: int | None = None) -> None:
         server.run()
     finally:
         if home is not None:
-            scratch.remove(home.folder)
+            with suppress(PermissionError):
+                scratch.remove(home.folder)
 
 
 def _make_home(hello: Frame) -> tuple[SandboxHome, Frame]:
@@ -151,7 +152,8 @@ class _ChildForks(ForkServer[NoReturn]):
             kill_descendants(self.bury, spared=self._nannies)
             nanny = self._fallen.pop()
             if nanny.folder is not None:
-                scratch.remove(nanny.folder)
+                with suppress(PermissionError):  # in a sandbox: who made that has to remove it
+                    scratch.remove(nanny.folder)
             _report_lost(nanny.child_control, "Its nanny died, and the child was killed.")
 
     def bury(self, pid: int, status: int) -> None:

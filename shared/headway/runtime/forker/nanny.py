@@ -119,7 +119,8 @@ class _Nanny:
                 self._child_control, self._lifeline, self._wakeup, self._kill, spec.limits
             )
         processes = spec.sandbox.processes if spec.sandbox else None
-        limits = replace(spec.limits, processes=processes, look_seconds=_LOOK_SECONDS)
+        seconds = spec.limits.look_seconds or _LOOK_SECONDS
+        limits = replace(spec.limits, processes=processes, look_seconds=seconds)
         return ChildWatch(
             self._child_control,
             self._lifeline,

@@ -9,6 +9,8 @@ import sys
 from contextlib import suppress
 from typing import Final, Protocol
 
+from headway.runtime.forker.handle import Child
+
 _CREDENTIALS: Final = struct.Struct("3i")
 
 
@@ -91,6 +93,31 @@ class FoundForker:
     def kill(self, control: socket.socket) -> None:
         """Let go of it, and it ends."""
         control.close()
+
+
+class ChildForker:
+    """A fork server that is a child of another one: it has a nanny, which kills all below it."""
+
+    def __init__(self, child: Child) -> None:
+        self._child = child
+
+    @property
+    def pid(self) -> int:
+        """Its process id, 0 where it cannot be known."""
+        return self._child.pid or 0
+
+    def alive(self) -> bool:
+        """Return whether it is there."""
+        return self._child.poll() is None
+
+    def end(self, control: socket.socket, seconds: float) -> None:  # noqa: ARG002 - no wait
+        """Have its nanny kill it and its children; that is not waited for."""
+        self.kill(control)
+
+    def kill(self, control: socket.socket) -> None:
+        """Have its nanny kill it and its children."""
+        control.close()
+        self._child.close()
 
 
 def credentials(sock: socket.socket) -> tuple[int, int]:

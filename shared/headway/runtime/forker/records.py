@@ -21,7 +21,8 @@ class ChildLimits:
     """What a child may use; None leaves what the forker has.  No child dumps core.
 
     `processes`, with their threads, and `memory_bytes` are for its whole tree, which the nanny
-    looks at every `look_seconds`; the kernel sees to the others, for each process.
+    looks at every `look_seconds`, or when it finds right (None); the kernel sees to the others, for
+    each process.
     `until` is the moment of the machine's clock at which the nanny kills the tree, unless the
     supervisor has moved it by then (`Child.hold_until`).
     """
@@ -31,7 +32,7 @@ class ChildLimits:
     niceness: int = 0
     processes: int | None = None
     memory_bytes: int | None = None
-    look_seconds: float = 1.0
+    look_seconds: float | None = None
     until: float | None = None
 
     def to_frame(self) -> Frame:

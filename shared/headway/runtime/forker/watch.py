@@ -19,6 +19,9 @@ _CLOCK: Final = SystemClock()
 
 UNLIMITED: Final = ChildLimits()
 
+_LOOK_SECONDS: Final = 1.0
+"""How often what a child has become is looked at, unless its limits say otherwise."""
+
 _READ_SECONDS: Final = 1.0
 """How often a deadline is read at least.  The wait of `poll` does not count the time during which
 the machine is suspended: this is how late a nanny may be after that."""
@@ -43,7 +46,8 @@ class ChildWatch:
         self._limits = limits
         self._tidy = tidy
         bounded = limits.processes is not None or limits.memory_bytes is not None
-        self._count_at = _CLOCK.monotonic() + limits.look_seconds if bounded else None
+        self._look_seconds = limits.look_seconds or _LOOK_SECONDS
+        self._count_at = _CLOCK.monotonic() + self._look_seconds if bounded else None
         self._child = 0
         self._deadline: Deadline | None = None
         self._oom_kills = oom_kills()
@@ -99,7 +103,7 @@ class ChildWatch:
             return
         if _CLOCK.monotonic() < self._count_at:
             return
-        self._count_at = _CLOCK.monotonic() + self._limits.look_seconds
+        self._count_at = _CLOCK.monotonic() + self._look_seconds
         there, limits = descendants().values(), self._limits
         if (
             limits.processes is not None

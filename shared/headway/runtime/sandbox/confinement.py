@@ -40,7 +40,9 @@ class Confinement:
         """Give the folder to the user of the next child; another sandbox's may have had it."""
         if os.geteuid() == 0:
             user = (0, 0) if self.account is None else (self.account.pw_uid, self.account.pw_gid)
-            os.chown(self.scratch, *user)
+            now = self.scratch.stat()
+            if (now.st_uid, now.st_gid) != user:  # in a sandbox nobody may change that
+                os.chown(self.scratch, *user)
 
     def close(self) -> None:
         """Let go of what was prepared."""

@@ -19,7 +19,7 @@ def empty(folder: Path) -> None:
 
     Folders in folders are moved up first: a tree may be deeper than any path is long.
     """
-    os.chmod(folder, 0o700)  # noqa: PTH101 - it is asked for each child
+    _open_up(folder)
     moved = 0
     while found := list(os.scandir(folder)):
         for entry in found:
@@ -41,10 +41,20 @@ def remove(folder: Path) -> None:
 
 def _folders_in(folder: str) -> Iterator[str]:
     """Remove the files of a folder, and yield the folders in it."""
-    os.chmod(folder, 0o700)  # noqa: PTH101 - its owner may have shut itself out
+    _open_up(folder)
     for entry in list(os.scandir(folder)):
         if entry.is_dir(follow_symlinks=False):
-            os.chmod(entry.path, 0o700)  # noqa: PTH101 - to move a folder is to write in it
+            _open_up(entry.path)  # to move a folder is to write in it
             yield entry.path
         else:
             os.unlink(entry.path)  # noqa: PTH108
+
+
+def _open_up(folder: str | Path) -> None:
+    """Let the owner into a folder, who may have shut itself out.
+
+    A process that is in a sandbox itself may change no modes: what it then cannot remove is an
+    error of what comes next.
+    """
+    with suppress(PermissionError):
+        os.chmod(folder, 0o700)  # noqa: PTH101 - it is asked for each child

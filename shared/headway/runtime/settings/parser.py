@@ -91,6 +91,15 @@ class ParserSettings(Settings):
         ge=64 * 2**20,
         description="Bytes of address space that parsing one file may take.",
     )
+    preload_imports: bool = Field(
+        True,
+        description="Whether a process for each bundle imports once the installed packages that "
+        "files of the bundle import, and forks their parses; see isolation.md.",
+    )
+    preload_idle_timeout: Seconds = Field(
+        7200.0,
+        description="Seconds after which that process of a bundle ends if it has parsed no file.",
+    )
     max_parse_output_bytes: int = Field(
         2**20,
         ge=1024,

@@ -32,6 +32,12 @@ def start(
     )
 
 
+def within(forker: Forker) -> Forker:
+    """Have a sandboxed child of a forker be one itself; it ends with that one."""
+    child = spawn(forker, "serve", Sandbox(processes=512))
+    return Forker.within(child, sandbox=Sandbox(), without=EVERY - {Layer.LANDLOCK})
+
+
 def spawn(
     forker: Forker,
     target: str,

@@ -12,6 +12,7 @@ import pytest
 from tests.integration.sandbox_targets import capabilities
 
 from headway.runtime.forker import ChildLimits, ChildSpec, Exit, Forker, ForkerError
+from headway.runtime.forker.peer import ChildForker
 from headway.runtime.processes.frames import receive_frame
 from headway.runtime.processes.linux import become_dumpable, become_undumpable
 from headway.runtime.sandbox import Layer, Sandbox
@@ -25,14 +26,18 @@ def start(layers: Iterable[Layer]) -> Forker:
     return sandboxes.start(layers, Path(__file__).parents[2], environment, Sandbox())
 
 
-@pytest.fixture(scope="module", params=["all", "weak"])
+@pytest.fixture(scope="module", params=["all", "weak", "within all", "within weak"])
 def forker(request: pytest.FixtureRequest) -> Iterator[Forker]:
-    """One forker with all layers, and one with the same user, no namespace and no Landlock."""
+    """One forker with all layers, one with the same user, no namespace and no Landlock.
+
+    And the same two where a child of theirs is the forker, as a bundle's is.
+    """
     become_undumpable()  # as every daemon does
-    with start(EVERY if request.param == "all" else WEAK) as started:
+    within, _, layers = request.param.rpartition(" ")
+    with start(EVERY if layers == "all" else WEAK) as started:
         assert started.isolation is not None
         assert started.isolation.in_force >= WEAK
-        yield started
+        yield sandboxes.within(started) if within else started
     become_dumpable()
 
 
@@ -42,8 +47,15 @@ def strong(forker: Forker) -> bool:
     return Layer.LANDLOCK in forker.isolation.in_force
 
 
-def below(pid: int) -> list[str]:
-    """The processes that descend from a process and are more than its nannies."""
+@pytest.fixture
+def within(forker: Forker) -> bool:
+    """Whether the forker is confined itself."""
+    return isinstance(forker._peer, ChildForker)
+
+
+def below(forker: Forker) -> list[str]:
+    """The processes that descend from a forker and are more than its nannies."""
+    is_within = isinstance(forker._peer, ChildForker)  # this one > forker > nanny > it > nanny
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -52,8 +64,10 @@ def below(pid: int) -> list[str]:
             except OSError:
                 continue
             parents[entry.name] = fields[1]
-    nannies = {pid_ for pid_, parent in parents.items() if parent == str(pid)}
-    return [pid_ for pid_, parent in parents.items() if parent in nannies]
+    found = {str(os.getpid())}
+    for _ in range(5 if is_within else 3):
+        found = {pid for pid, parent in parents.items() if parent in found}
+    return sorted(found)
 
 
 @pytest.mark.parametrize("what", ["environ", "mem", "maps", "auxv"])
@@ -201,19 +215,28 @@ def test_home_is_nowhere_and_scratch_is_gone_in_the_end(forker: Forker) -> None:
     assert not list(Path(found["scratch"]).glob("*"))
 
 
-def test_a_tree_that_no_path_can_name_is_removed(forker: Forker) -> None:
+def test_a_tree_that_no_path_can_name_is_removed(forker: Forker, within: bool) -> None:
+    """A nanny that is confined itself cannot remove it, and is given up: the next has another."""
+    if within:
+        child = spawn(forker, "attempt", attempts=[["fill_scratch"]])
+        assert receive_frame(child.channel) is not None
+        assert child.wait(LONG) == Exit(lost="Its nanny died, and the child was killed.")
+        child.close()
+        assert outcomes(forker, ("host_environment",))[0]["scratch_is_empty"]
+        return
     (folder,) = outcomes(forker, ("fill_scratch",))
 
     assert list(Path(folder).iterdir()) == []
     assert outcomes(forker, ("host_environment",))[0]["scratch_is_empty"]
 
 
-def test_a_file_cannot_grow_large_and_limits_cannot_be_raised(forker: Forker) -> None:
+def test_a_file_cannot_grow_large_and_limits_cannot_be_raised(forker: Forker, within: bool) -> None:
+    most = Sandbox().file_bytes if within else 2**20  # the limit of who forks it holds for it, too
     sandbox = Sandbox(file_bytes=2**20)
     found = outcomes(
         forker,
         ("raise_limits",),
-        ("write_much", 2**21),
+        ("write_much", 2 * most),
         ("open_many",),
         ("grab", 2**31),
         sandbox=sandbox,
@@ -232,7 +255,7 @@ def test_a_fork_bomb_is_killed_and_named(forker: Forker) -> None:
     assert end is not None
     assert end.lost is None
     assert end.exceeded == "20 processes and threads"
-    assert below(forker.pid) == []
+    assert below(forker) == []
     child.close()
 
 
@@ -250,7 +273,7 @@ def test_threads_count_as_processes(forker: Forker) -> None:
 def test_a_daemon_dies_with_its_child(forker: Forker) -> None:
     outcomes(forker, ("daemon",))
 
-    assert below(forker.pid) == []
+    assert below(forker) == []
 
 
 def test_what_a_killed_child_has_left_is_gone(forker: Forker) -> None:
@@ -263,7 +286,7 @@ def test_what_a_killed_child_has_left_is_gone(forker: Forker) -> None:
 
     assert end is not None
     assert end.signal == signal.SIGKILL
-    assert below(forker.pid) == []
+    assert below(forker) == []
     assert list(Path(told["told"][1]["scratch"]).iterdir()) == []
     child.close()
 
@@ -279,14 +302,16 @@ def test_who_kills_its_nanny_kills_itself_at_most(forker: Forker, strong: bool) 
     else:
         assert end.lost == "Its nanny died, and the child was killed."
         assert not Path(found["scratch"]).exists()
-    assert below(forker.pid) == []
+    assert below(forker) == []
     child.close()
     assert outcomes(forker, ("host_environment",))[0]["scratch_is_empty"]
 
 
-def test_nannies_are_not_shared_with_children_that_are_not_sandboxed(forker: Forker) -> None:
+def test_nannies_are_not_shared_with_children_that_are_not_sandboxed(
+    forker: Forker, within: bool
+) -> None:
     """A nanny of sandboxed children has bequeathed to them what others must not inherit."""
-    own = capabilities()
+    own = outcomes(forker, ("capabilities",))[0] if within else capabilities()
     for _ in range(2):
         assert outcomes(forker, ("raw", "getpid"))
         spec = ChildSpec(

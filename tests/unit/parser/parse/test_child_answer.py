@@ -245,3 +245,22 @@ def test_what_cannot_be_used_is_said_in_few_storable_words() -> None:
 
     assert len(said) <= 20_000
     assert "\0" not in said
+
+
+def test_modules_that_it_names_are_checked() -> None:
+    named = ["acme", "a.b_c.d1", "", "a..b", "a b", "../a", 3, "x" * 2000, "é"]
+
+    parsed = check_answer("d.py", {"dags": [], "files": {}, "imports": named})
+    most = check_answer("d.py", {"dags": [], "files": {}, "imports": [f"m{n}" for n in range(999)]})
+
+    assert parsed.imports == {"acme", "a.b_c.d1"}
+    assert len(most.imports) == answer.MOST_MODULES
+
+
+@pytest.mark.parametrize("outdated", [True, False, "yes"])
+def test_what_was_preloaded_may_be_unfit(outdated: object) -> None:
+    parsed = check_answer("d.py", {"unfit": "x has changed", "outdated": outdated})
+
+    assert parsed.error is not None
+    assert "x has changed" in parsed.error
+    assert parsed.outdated is (outdated is True)

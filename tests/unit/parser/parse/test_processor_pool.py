@@ -6,7 +6,8 @@ import pytest
 
 from headway.runtime.forker import ForkerError
 from headway.testing.time.clock import FakeClock
-from headway_parser.parse.processor import ASKED_AGAIN, Bounds, ProcessorPool
+from headway_parser.parse.processor import Bounds
+from headway_parser.parse.processor_pool import ASKED_AGAIN, ProcessorPool
 from headway_parser.serving import warm_up_or_wait
 
 

@@ -1,0 +1,108 @@
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headway_parser.child import preloaded
+from headway_parser.child.preloaded import (
+    Preloaded,
+    UnfitError,
+    begin,
+    check,
+    installed_imports,
+    keep,
+)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    yield
+    preloaded._kept.clear()
+
+
+def preload(*files: Path, tops: frozenset[str] = frozenset()) -> None:
+    keep(Preloaded({str(file): preloaded._stamp(str(file)) for file in files}, tops))
+
+
+def test_where_nothing_is_preloaded_all_is_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "acme.py").touch()
+
+    begin()
+    check(tmp_path)
+
+
+def test_a_file_that_has_changed_or_come_or_gone_makes_it_outdated(tmp_path: Path) -> None:
+    there, absent = tmp_path / "there.py", tmp_path / "absent"
+    there.write_text("1")
+    preload(there, absent)
+    begin()
+
+    there.write_text("12")
+    with pytest.raises(UnfitError, match=r"there\.py has changed") as changed:
+        begin()
+    assert changed.value.outdated
+
+    preload(there, absent)
+    absent.touch()
+    with pytest.raises(UnfitError, match="absent has changed"):
+        begin()
+
+    preload(there)
+    there.unlink()
+    with pytest.raises(UnfitError, match=r"there\.py has changed"):
+        begin()
+
+
+@pytest.mark.parametrize("entry", ["acme.py", "acme", "acme.cpython-311-x86_64-linux-gnu.so"])
+def test_a_module_of_the_bundle_with_a_preloaded_name_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "dags" / "team"), *sys.path])
+    (tmp_path / "dags" / "team").mkdir(parents=True)
+    preload(tops=frozenset({"acme"}))
+    (tmp_path / "dags" / "acme.py").touch()  # is on no path
+    (tmp_path / "dags" / "team" / "acme.json").touch()
+    check(tmp_path / "dags")
+
+    (tmp_path / "dags" / "team" / entry).touch()
+    with pytest.raises(UnfitError, match="has the name of a preloaded module") as refused:
+        check(tmp_path / "dags")
+    assert not refused.value.outdated
+
+
+def test_a_package_on_the_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "d.zip"), *sys.path])
+    (tmp_path / "d.zip").touch()
+    preload()
+
+    with pytest.raises(UnfitError, match="no folder"):
+        check(tmp_path)
+
+
+def test_random_numbers_of_numpy_begin_anew() -> None:
+    np.random.seed(1)
+    expected = np.random.random()
+    np.random.seed(1)
+    preload()
+
+    begin()
+
+    assert np.random.random() != expected
+
+
+def test_imports_of_installed_packages_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = b"import json, numpy, headway, absent\nfrom sqlalchemy import engine, Engine\n"
+
+    assert installed_imports(tmp_path, [source]) == ["numpy", "sqlalchemy", "sqlalchemy.engine"]
+    inside = Path(np.__file__).parents[1]
+    assert installed_imports(inside, [source]) == []
+
+    monkeypatch.setattr(preloaded, "_begun", {"numpy", "sqlalchemy"})
+    assert installed_imports(tmp_path, [source]) == ["sqlalchemy.engine"]
