@@ -9,6 +9,7 @@ from headway.domain.connection import Connection
 from headway.sdk.authoring.current import current_file
 from headway.sdk.exceptions import AirflowNotFoundException, RefusedException
 from headway.sdk.running.context import running_context
+from headway.sdk.running.granted import granted_connection
 from headway.sdk.running.task_runtime import TaskRuntime
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ class BaseHook:
         AirflowNotFoundException when there is none; AirflowException without the grant,
         and outside of a task.
         """
-        return _connection(_runtime(f"BaseHook.get_connection({conn_id!r})"), conn_id)
+        return granted_connection(_runtime(f"BaseHook.get_connection({conn_id!r})"), conn_id)
 
 
 class Variable:
@@ -76,10 +77,10 @@ class Connections:
     def __getattr__(self, conn_id: str) -> Connection:
         if conn_id.startswith("__"):  # a question of Python's, not of a template
             raise AttributeError(conn_id)
-        return _connection(self._runtime, conn_id)
+        return granted_connection(self._runtime, conn_id)
 
     def __getitem__(self, conn_id: str) -> Connection:
-        return _connection(self._runtime, conn_id)
+        return granted_connection(self._runtime, conn_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +115,6 @@ def names_of(runtime: TaskRuntime) -> dict[str, object]:
     """Return `conn` and `var` of a context; they ask only for what is used."""
     values, as_json = VariableValues(runtime, False), VariableValues(runtime, True)
     return {"conn": Connections(runtime), "var": Variables(values, as_json)}
-
-
-def _connection(runtime: TaskRuntime, conn_id: str) -> Connection:
-    found = runtime.get_connection(conn_id)
-    if found is None:
-        raise AirflowNotFoundException(
-            f"There is no connection {conn_id!r}; have a user run `headway connections add`."
-        )
-    return found
 
 
 def _variable(runtime: TaskRuntime, key: str, default: Any, *, as_json: bool) -> Any:
