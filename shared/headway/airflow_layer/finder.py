@@ -11,6 +11,7 @@ from headway.airflow_layer.notes import note
 
 AIRFLOW: Final = "airflow"
 _BELOW: Final = f"{AIRFLOW}."
+_PROVIDERS: Final = f"{AIRFLOW}.providers."
 
 
 def install() -> None:
@@ -79,6 +80,10 @@ class LayerFinder:
             return _spec(fullname, elsewhere)
         if elsewhere is None:
             raise error_of(fullname)
+        if is_installed and elsewhere.loader and fullname.startswith(_PROVIDERS):
+            from headway.airflow_layer.provider_modules import ProviderLoader
+
+            elsewhere.loader = ProviderLoader(elsewhere.loader)
         return elsewhere
 
     def _elsewhere(
