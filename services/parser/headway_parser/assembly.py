@@ -173,6 +173,9 @@ def release_of(given: ParserSettings) -> str:
     ]
     installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
     told = "\n".join(
-        [sys.version, __version__, str(FORMAT_VERSION), *sorted(installed), *semantics]
+        [
+            *(sys.version, __version__, str(FORMAT_VERSION), given.airflow_layer),
+            *(*sorted(installed), *semantics),
+        ]
     )
     return sha256(told.encode()).hexdigest()[:16]

@@ -16,6 +16,7 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import SerializationError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway_parser.child.imports import INSTALLED
 from headway_parser.child.parse_file import parse
 
@@ -33,6 +34,7 @@ def parse_apart(
     path: str,
     cron_semantics: CronSemantics | None,
     *,
+    airflow_layer: LayerUse = LayerUse.AUTO,
     seconds: float | None = None,
     memory_bytes: int | None = None,
 ) -> Frame:
@@ -46,7 +48,12 @@ def parse_apart(
         with theirs:
             child = os.fork()
             if child == 0:
-                argument = {"root": str(root), "path": path, "cron_semantics": cron_semantics}
+                argument = {
+                    "root": str(root),
+                    "path": path,
+                    "cron_semantics": cron_semantics,
+                    "airflow_layer": airflow_layer,
+                }
                 _parse_and_leave(argument, theirs, memory_bytes)
         ours.settimeout(seconds)
         return _answer(ours, lambda: _end(child), seconds)

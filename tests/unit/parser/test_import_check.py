@@ -132,6 +132,24 @@ def only(folder: Path, *names: str) -> Path:
     return folder
 
 
+@pytest.mark.parametrize(("use", "loads"), [("auto", False), ("always", True), ("never", False)])
+def test_the_setting_hides_a_real_airflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: str, loads: bool
+) -> None:
+    (tmp_path / "airflow").mkdir()
+    (tmp_path / "airflow" / "__init__.py").write_text("raise ImportError('the real one')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HEADWAY_PARSER_AIRFLOW_LAYER", use)
+
+    status, said = run(only(tmp_path, "fine.py"))
+
+    assert (status == 0, "fine.py: loads" in said, "the real one" in said) == (
+        loads,
+        loads,
+        not loads,
+    )
+
+
 def test_the_command_counts(tmp_path: Path) -> None:
     status, said = run(only(tmp_path, "fine.py", "old.py", "asset.py"), "-o", "json")
 

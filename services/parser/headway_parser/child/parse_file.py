@@ -15,6 +15,7 @@ from headway.airflow_layer.gaps import AirflowGapError
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import HeadwayError
 from headway.runtime.processes.frames import Frame, send_frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.bundle.declared_files import declared, is_pattern, matches, refuse_missing
 from headway.sdk.bundle.dynamic_imports import MOST_NOTES
 from headway.sdk.bundle.packages import SUFFIX
@@ -35,7 +36,8 @@ SPARE: Final = 4 * 2**20
 def parse(argument: Mapping[str, object], channel: socket) -> None:
     """Parse the file `path` of the bundle in `root`; answer with one frame.
 
-    `cron_semantics` is what the bundle's settings say, None for nothing.
+    `cron_semantics` is what the bundle's settings say, None for nothing, and `airflow_layer` when
+    a file that imports `airflow` gets Headway's names.
     The answer holds the `dags` as serialized bytes, the `files` that they were read from,
     by content, and the names of those that were `missing`; or an `error`, the `line` of the
     DAG file that it comes from, what of Airflow is a `gap` here, and what was `read` until then,
@@ -48,8 +50,9 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     sys.addaudithook(refusals.hook)
     spare = mmap(-1, SPARE)  # of addresses, which are what is limited; no page of it is touched
     try:
+        layer = LayerUse(str(argument["airflow_layer"]))
         said = argument["cron_semantics"]
-        answer = _parse(read, path, CronSemantics(str(said)) if said else None)
+        answer = _parse(read, path, CronSemantics(str(said)) if said else None, layer)
     except ChangedError as error:
         answer = {"changed": str(error)}
     except HeadwayError as error:
@@ -67,11 +70,11 @@ def tell_crashes() -> None:
         faulthandler.enable()
 
 
-def _parse(read: FilesRead, path: str, semantics: CronSemantics | None) -> Frame:
+def _parse(read: FilesRead, path: str, semantics: CronSemantics | None, layer: LayerUse) -> Frame:
     root = read.root
     read.refuse_huge(path)
     from_source(root, read.note)
-    finder.install()
+    finder.install(layer)
     notes.forget()
     dags = load_dag_file(root / path, root, None, semantics)
     specs = [to_spec(dag, path) for dag in dags]

@@ -53,6 +53,7 @@ def child_of(job: "Job", given: ParserSettings, around: ParserHost) -> ChildSpec
             "root": str(job.root),
             "path": job.key.path,
             "cron_semantics": given.sources[job.key.bundle].cron_semantics,
+            "airflow_layer": str(given.airflow_layer),
         },
         limits=ChildLimits(
             address_space_bytes=given.dag_file_memory_limit_bytes, niceness=NICENESS

@@ -64,6 +64,7 @@ class AttemptLauncher:
             cron_semantics=stored_in(work.dag.timetable),
             is_called_off=claimed.is_called_off,
             traceparent=self.traced(claimed),
+            airflow_layer=self.settings.airflow_layer,
         )
         limits = limits_of(self.settings, until)
         try:

@@ -274,7 +274,7 @@ def _advised(result: Result, code: BundleCode, dag_file: str) -> Result:
 
 def _load(order: TaskOrder, code: BundleCode) -> BaseOperator:
     facts = order.facts
-    finder.install()
+    finder.install(order.airflow_layer)
     path = code.root / order.relative_path
     for dag in load_dag_file(path, code.root, code, order.cron_semantics):
         if dag.dag_id == facts.dag_id and facts.task_id in dag.task_dict:

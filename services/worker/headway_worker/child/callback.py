@@ -102,7 +102,7 @@ def _call(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> s
 
 
 def _load(order: CallbackOrder, code: BundleCode) -> DAG:
-    finder.install()
+    finder.install(order.airflow_layer)
     path = code.root / order.relative_path
     for dag in load_dag_file(path, code.root, code, order.cron_semantics):
         if dag.dag_id == order.facts.dag_id:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.order import (
     code_from_frame,
@@ -36,6 +37,7 @@ class CallbackOrder:
     reason: str
     cause: str | None
     cron_semantics: CronSemantics
+    airflow_layer: LayerUse = LayerUse.AUTO
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -54,6 +56,7 @@ class CallbackOrder:
             "reason": self.reason,
             "cause": self.cause,
             "cron_semantics": str(self.cron_semantics),
+            "airflow_layer": str(self.airflow_layer),
         }
 
     @classmethod
@@ -69,4 +72,5 @@ class CallbackOrder:
             reason=frame["reason"],
             cause=frame["cause"],
             cron_semantics=CronSemantics(frame["cron_semantics"]),
+            airflow_layer=LayerUse(frame["airflow_layer"]),
         )

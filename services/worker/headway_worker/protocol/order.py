@@ -11,6 +11,7 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval, PriorRun
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.supply import Code
 
@@ -33,7 +34,8 @@ class TaskOrder:
     `attempt_key` names the attempt wherever its work shows up, such as in Spark;
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
     `traceparent` is what spans that the task makes are below.  `cron_semantics` are those that the
-    version was made with.
+    version was made with.  `airflow_layer` is when a file that imports `airflow` gets Headway's
+    names.
     One that `is_called_off` only ends what earlier attempts have left on a cluster.
     """
 
@@ -48,6 +50,7 @@ class TaskOrder:
     spark: Mapping[str, JsonValue] | None = None
     is_called_off: bool = False
     traceparent: str | None = None
+    airflow_layer: LayerUse = LayerUse.AUTO
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -67,6 +70,7 @@ class TaskOrder:
             "facts": facts_to_frame(self.facts),
             "is_called_off": self.is_called_off,
             "traceparent": self.traceparent,
+            "airflow_layer": str(self.airflow_layer),
         }
 
     @classmethod
@@ -82,6 +86,7 @@ class TaskOrder:
             facts=facts_from_frame(frame["facts"]),
             is_called_off=frame["is_called_off"],
             traceparent=frame["traceparent"],
+            airflow_layer=LayerUse(frame["airflow_layer"]),
         )
 
 

@@ -52,10 +52,15 @@ def cron_semantics(root: Path) -> CronSemantics | None:
     return configuration.read(ParserSettings).semantics_at(root)
 
 
+def _version_files(root: Path, path: str) -> Any:
+    layer = configuration.read(ParserSettings).airflow_layer
+    return _parser().version_files(root, path, cron_semantics(root), layer)
+
+
 @contextmanager
 def version_code(root: Path, dag_file: str) -> Iterator[BundleCode]:
     """Give the files of the version that the DAG file would make now, and its bundle's besides."""
-    found = _parser().version_files(root, dag_file, cron_semantics(root))
+    found = _version_files(root, dag_file)
     for note in found.notes:
         _say(note)
     with TemporaryDirectory(prefix="headway-test-") as folder:
@@ -86,7 +91,7 @@ def load_dags(
     file: Path, root: Path, semantics: CronSemantics | None, code: BundleCode | None = None
 ) -> list[DAG]:
     """Return the DAGs that a file makes; DagError with the text of an import error if it fails."""
-    finder.install()
+    finder.install(configuration.read(ParserSettings).airflow_layer)
     try:
         return load_dag_file(file, root, code, semantics)
     except HeadwayError as error:
@@ -115,7 +120,7 @@ def check_dag_file(file: Path) -> tuple[str, ...]:
     """
     root = bundle_root(file)
     path = file.relative_to(root).as_posix()
-    notes: tuple[str, ...] = _parser().version_files(root, path, cron_semantics(root)).notes
+    notes: tuple[str, ...] = _version_files(root, path).notes
     return notes
 
 
@@ -129,7 +134,7 @@ def code_on_disk(dag: DAG | None) -> BundleCode:
         return BundleCode(Path("/nonexistent"), {}, _NoFiles())
     root = bundle_root(dag.file.path)
     path = dag.file.path.relative_to(root).as_posix()
-    found = _parser().version_files(root, path, cron_semantics(root))
+    found = _version_files(root, path)
     return BundleCode(root, found.files, found)
 
 

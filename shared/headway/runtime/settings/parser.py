@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.runtime.settings.bundles import Bundles, BundleSettings, checked_name
 from headway.runtime.settings.configuration import HttpPort, Names, Seconds, Settings
+from headway.runtime.settings.layer_use import LAYER_USE, LayerUse
 
 
 class SortMode(StrEnum):
@@ -43,6 +44,7 @@ class ParserSettings(Settings):
         "The `cron_semantics` of a bundle and of a DAG overrides it. Without any of them it is "
         "`interval`, and files that import airflow have a warning.",
     )
+    airflow_layer: LayerUse = Field(LayerUse.AUTO, description=LAYER_USE)
     watch_files: bool = Field(
         True,
         description="Whether events of the file system tell the parser of changes. The "

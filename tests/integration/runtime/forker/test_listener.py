@@ -316,7 +316,12 @@ def test_what_a_service_needs_is_imported_by_its_name(path: Path) -> None:
         with Forker.connect(path, sandbox=Sandbox()) as forker:
             spec = ChildSpec(
                 target="headway_parser.child.parse_file:parse",
-                argument={"root": "/nowhere", "path": "a.py", "cron_semantics": None},
+                argument={
+                    "root": "/nowhere",
+                    "path": "a.py",
+                    "cron_semantics": None,
+                    "airflow_layer": "auto",
+                },
             )
             child = forker.spawn(spec, 2)
             assert child.wait(LONG) is not None

@@ -96,7 +96,12 @@ def parsed(root: Path, source: str, name: str = "d.py", semantics: str | None = 
         child = os.fork()
         if child == 0:
             try:
-                argument = {"root": str(root), "path": name, "cron_semantics": semantics}
+                argument = {
+                    "root": str(root),
+                    "path": name,
+                    "cron_semantics": semantics,
+                    "airflow_layer": "auto",
+                }
                 parse(argument, theirs)
             finally:
                 os._exit(0)
