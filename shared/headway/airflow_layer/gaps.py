@@ -180,8 +180,8 @@ def error_of(module: str, name: str | None = None, *, of: str | None = None) -> 
     It is missing like the name `of`, where that is known better.
     """
     whole = module if name is None else f"{module}.{name}"
-    gap, package = _gap(whole, of or name), _package(whole)
-    installed = _version(package) if gap is Gap.PROVIDER else None
+    gap, package = _gap(whole, of or name), package_of(whole)
+    installed = version_of(package) if gap is Gap.PROVIDER else None
     if installed is not None:
         gap = Gap.RELEASE
     sentence = SENTENCES[gap].format(name=whole, package=package, version=installed)
@@ -204,7 +204,7 @@ def _is_of_provider(whole: str) -> bool:
     return whole.startswith(begin) and not whole.startswith(f"{begin}standard")
 
 
-def _package(whole: str) -> str:
+def package_of(whole: str) -> str:
     """Return the distribution of a provider's module, as well as its name tells."""
     parts = whole.split(".")[2:]
     groups = ("apache", "atlassian", "cncf", "common", "dbt", "microsoft")
@@ -212,7 +212,7 @@ def _package(whole: str) -> str:
     return "-".join(["apache-airflow-providers", *parts[:length]])
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
     """Return which version of a distribution is installed here, if one is."""
     from importlib.metadata import PackageNotFoundError, version
 

@@ -48,6 +48,7 @@ LATER: Final = frozenset(
         "groups",
         "labels",
         "param_schemas",
+        "providers",
     }
 )
 LATER_OF_TASKS: Final = frozenset(

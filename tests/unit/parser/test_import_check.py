@@ -18,6 +18,8 @@ from headway.cli.main import app
 from headway.runtime.settings.parser import ParserSettings
 from headway.testing.data.airflow_names import without_airflow
 from headway_parser.import_check import CheckedFile, check_folder
+from headway_parser.parse.answer import check_answer
+from headway_parser.single_parse import parse_apart
 
 FINE = "from airflow.sdk import DAG\nwith DAG('{name}'):\n    pass\n"
 FILES = {
@@ -148,6 +150,26 @@ def test_the_setting_hides_a_real_airflow(
         loads,
         not loads,
     )
+
+
+def test_a_dag_has_the_versions_of_the_provider_packages_that_its_code_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = "apache-airflow-providers-http"
+    metadata = tmp_path / "site" / f"{package.replace('-', '_')}-6.3.0.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text(f"Name: {package}\nVersion: 6.3.0\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    (tmp_path / "lib.py").write_text("def f():\n    import airflow.providers.http.hooks.http\n")
+    (tmp_path / "names.py").write_text(f"import lib\n{FINE.format(name='names')}")
+    (tmp_path / "fine.py").write_text(FILES["fine.py"])
+
+    noted = {
+        name: check_answer(name, parse_apart(tmp_path, name, None)).versions[0].spec.providers
+        for name in ("names.py", "fine.py")
+    }
+
+    assert noted == {"names.py": {package: "6.3.0"}, "fine.py": {}}
 
 
 def test_the_command_counts(tmp_path: Path) -> None:

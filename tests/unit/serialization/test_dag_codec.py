@@ -160,6 +160,7 @@ DAGS = st.builds(
     deadlines=DEADLINES,
     notifiers=NOTIFIERS,
     param_schemas=PARAM_SCHEMAS,
+    providers=st.dictionaries(NAMES, NAMES, max_size=2),
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -351,6 +352,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         groups=(GroupSpec(group_id="g", tasks=("land",)),),
         labels=(EdgeLabel(upstream="land", downstream="land", label="again"),),
         param_schemas=(ParamSchema(name="limit", description="How many"),),
+        providers={"apache-airflow-providers-http": "6.3.0"},
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]
     tasks = [{**task, "next_year": True} for task in stored_tasks()]

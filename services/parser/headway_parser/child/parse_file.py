@@ -3,6 +3,7 @@
 import faulthandler
 import sys
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from itertools import islice
 from mmap import mmap
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Final
 
 from headway.airflow_layer import finder, notes
 from headway.airflow_layer.gaps import AirflowGapError
+from headway.airflow_layer.provider_versions import provider_versions
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import HeadwayError
 from headway.runtime.processes.frames import Frame, send_frame
@@ -86,8 +88,9 @@ def _parse(read: FilesRead, path: str, semantics: CronSemantics | None, layer: L
     contents = read.contents()
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
+    providers = provider_versions(contents)
     return {
-        "dags": [codec.encode(spec) for spec in specs],
+        "dags": [codec.encode(replace(spec, providers=providers)) for spec in specs],
         "files": contents,
         "missing": sorted(read.stamps.keys() - contents),
         "patterns": patterns,

@@ -169,7 +169,8 @@ class DagSpec:
     more than `catchup_window` seconds before are left out.  Without an `overlap` runs queue.
 
     `dag_display_name` is what people call it.  Each of its `groups` comes after the one that it is
-    in; its `labels` are what is written on edges.
+    in; its `labels` are what is written on edges.  `providers` are the provider packages of Airflow
+    that its code names, as far as they were installed, with their versions.
     """
 
     dag_id: str
@@ -203,6 +204,7 @@ class DagSpec:
     groups: tuple[GroupSpec, ...] = ()
     labels: tuple[EdgeLabel, ...] = ()
     param_schemas: tuple[ParamSchema, ...] = ()
+    providers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:
