@@ -160,12 +160,14 @@ def test_a_dag_has_the_versions_of_the_provider_packages_that_its_code_names(
     metadata.parent.mkdir(parents=True)
     metadata.write_text(f"Name: {package}\nVersion: 6.3.0\n")
     monkeypatch.syspath_prepend(tmp_path / "site")
-    (tmp_path / "lib.py").write_text("def f():\n    import airflow.providers.http.hooks.http\n")
-    (tmp_path / "names.py").write_text(f"import lib\n{FINE.format(name='names')}")
-    (tmp_path / "fine.py").write_text(FILES["fine.py"])
+    root = tmp_path / "dags"
+    root.mkdir()
+    (root / "lib.py").write_text("def f():\n    import airflow.providers.http.hooks.http\n")
+    (root / "names.py").write_text(f"import lib\n{FINE.format(name='names')}")
+    (root / "fine.py").write_text(FILES["fine.py"])
 
     noted = {
-        name: check_answer(name, parse_apart(tmp_path, name, None)).versions[0].spec.providers
+        name: check_answer(name, parse_apart(root, name, None)).versions[0].spec.providers
         for name in ("names.py", "fine.py")
     }
 
