@@ -126,7 +126,7 @@ $(STAMP): pyproject.toml constraints.txt
 	.venv-providers/bin/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt \
 		--editable '.[airflow,spark]' aiosmtpd hypothesis psutil pytest pytest-xdist 'testcontainers[postgres]'
 	xargs .venv-providers/bin/headway providers install < tests/providers/requirements.txt
-	.venv-providers/bin/pip install --quiet --disable-pip-version-check 'moto[server]==5.*'
+	.venv-providers/bin/pip install --quiet --disable-pip-version-check 'moto[server]==5.*' s3fs
 	@touch $@
 
 .PHONY: help demo test test-unit test-long test-images test-providers mutants test-polling test-pgbouncer test-debian-postgres acceptance chaos operations pods machines chart chart-files api-files check bench compare install lock wheel images sbom clean

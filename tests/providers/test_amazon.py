@@ -1,11 +1,6 @@
 """The Amazon provider against moto's server."""
 
-from collections.abc import Iterator
-
-import pytest
 from tests.providers.conftest import RunDag
-
-moto = pytest.importorskip("moto.server")
 
 SOURCE = """
 import pendulum
@@ -39,15 +34,6 @@ with DAG(
         >> PythonOperator(task_id="read", python_callable=read, op_args=[found.output])
     )
 """
-
-
-@pytest.fixture
-def endpoint() -> Iterator[str]:
-    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_objects_are_written_copied_listed_and_read(run_dag: RunDag, endpoint: str) -> None:

@@ -207,6 +207,9 @@ def release_of(given: ParserSettings) -> str:
     reading = [f"{name} reads secrets" for name, its in sources if its.parse_time_secrets]
     installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
     told = "\n".join(
-        [sys.version, __version__, str(FORMAT_VERSION), *sorted(installed), *semantics, *reading]
+        [
+            *(sys.version, __version__, str(FORMAT_VERSION), given.airflow_layer),
+            *(*sorted(installed), *semantics, *reading),
+        ]
     )
     return sha256(told.encode()).hexdigest()[:16]

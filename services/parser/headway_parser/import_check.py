@@ -48,6 +48,7 @@ def _check(
             root,
             path,
             semantics,
+            airflow_layer=given.airflow_layer,
             seconds=given.dag_file_processor_timeout,
             memory_bytes=given.dag_file_memory_limit_bytes,
         )

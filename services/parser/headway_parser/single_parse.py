@@ -16,6 +16,7 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import SerializationError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway_parser.child.asking import PROVIDED
 from headway_parser.child.imports import INSTALLED
 from headway_parser.child.parse_file import parse
@@ -34,6 +35,7 @@ def parse_apart(
     path: str,
     cron_semantics: CronSemantics | None,
     *,
+    airflow_layer: LayerUse = LayerUse.AUTO,
     seconds: float | None = None,
     memory_bytes: int | None = None,
 ) -> Frame:
@@ -54,6 +56,7 @@ def parse_apart(
                     "bundle": root.name,
                     "cron_semantics": cron_semantics,
                     "secrets": PROVIDED,
+                    "airflow_layer": airflow_layer,
                 }
                 _parse_and_leave(argument, theirs, memory_bytes)
         ours.settimeout(seconds)

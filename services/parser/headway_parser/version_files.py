@@ -10,6 +10,7 @@ from pathlib import Path
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import DagError
 from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.settings.layer_use import LayerUse
 from headway.serialization.manifest import content_hash
 from headway_parser.bundles.bundle_files import BundleFiles, BundleReader
 from headway_parser.discover.listing import Lister
@@ -47,7 +48,12 @@ class VersionFiles:
         """Have nothing to do: contents are read where the author has them."""
 
 
-def version_files(root: Path, path: str, cron_semantics: CronSemantics | None) -> VersionFiles:
+def version_files(
+    root: Path,
+    path: str,
+    cron_semantics: CronSemantics | None,
+    airflow_layer: LayerUse = LayerUse.AUTO,
+) -> VersionFiles:
     """Return the files of a version of the DAG file `path`; DagError if it cannot be read.
 
     It is read in a process of its own, which prints nothing.
@@ -55,7 +61,7 @@ def version_files(root: Path, path: str, cron_semantics: CronSemantics | None) -
     if not (root / path).exists():
         raise DagError(f"There is no DAG file {root / path}.")
     try:
-        answer = parse_apart(root, path, cron_semantics)
+        answer = parse_apart(root, path, cron_semantics, airflow_layer=airflow_layer)
     except SilentParseError as silence:
         raise DagError(f"{path} cannot be imported:\n{silence}") from None
     if "files" not in answer:

@@ -13,6 +13,7 @@ from headway.db.core.events import Event
 from headway.db.reads import dag_views
 from headway.db.scheduling import wakes
 from headway.decide.changes.intervene import Instance, Intervention
+from headway.decide.changes.provider_changes import ProviderChange
 from headway.domain.arguments import JsonValue
 from headway.domain.errors import ConflictError, TaskNotFoundError
 from headway.domain.hints import Action, Hint, act, hint
@@ -29,11 +30,16 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """By their numbers: which version a run had, which it has, which one is in force, if any."""
+    """By their numbers: which version a run had, which it has, which one is in force, if any.
+
+    `providers` are the provider packages that were others when the version that it has was made
+    than when the one in force was.
+    """
 
     before: int
     after: int
     in_force: int | None
+    providers: tuple[ProviderChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

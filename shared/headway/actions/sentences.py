@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headway.actions.change import RunChange, Versions
+    from headway.decide.changes.provider_changes import ProviderChange
 
 _BECOMES: Final[Mapping[TaskState, str]] = {
     TaskState.NONE: "cleared",
@@ -33,6 +34,7 @@ def told(done: "RunChange", remark: str = "") -> str:
     sentence = [", ".join(parts), _run(done)] if parts else [_run(done)]
     if done and done.versions is not None:
         sentence.append(_version(done.versions, remark))
+        sentence += [_provider(done.versions.after, each) for each in done.versions.providers]
     return "; ".join(sentence)
 
 
@@ -48,7 +50,13 @@ def told_together(changes: "Sequence[RunChange]") -> str:
     what = ", ".join(_moves(moved, stopping)) or "changes"
     left = len(changes) - changed
     rest = f"; {_count(left, 'run')} left alone" if left else ""
+    of = {(v.after, p): _provider(v.after, p) for v in _versions(changes) for p in v.providers}
+    rest += "".join(f"; {sentence}" for sentence in of.values())
     return f"{what} in {_count(changed, 'run')}{rest}"
+
+
+def _versions(changes: "Sequence[RunChange]") -> "list[Versions]":
+    return [each.versions for each in changes if each and each.versions is not None]
 
 
 def _moves(moved: "Mapping[TaskState, int]", stopping: "Mapping[TaskState, int]") -> list[str]:
@@ -71,6 +79,13 @@ def _version(versions: "Versions", remark: str) -> str:
     elif versions.in_force is not None:
         said += f", while {versions.in_force} is in force{remark}"
     return said if versions.after == versions.before else f"{said}, instead of {versions.before}"
+
+
+def _provider(version: int, change: "ProviderChange") -> str:
+    return (
+        f"version {version} was made with {change.package} {change.noted}, and "
+        f"{change.installed} is installed now"
+    )
 
 
 def _run(done: "RunChange") -> str:

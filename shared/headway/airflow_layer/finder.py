@@ -8,18 +8,26 @@ from types import ModuleType
 from typing import Final
 
 from headway.airflow_layer.notes import note
+from headway.runtime.settings.layer_use import LayerUse
 
 AIRFLOW: Final = "airflow"
 _BELOW: Final = f"{AIRFLOW}."
+_PROVIDERS: Final = f"{AIRFLOW}.providers."
 
 
-def install() -> None:
-    """Have `import airflow` give Headway's counterparts, unless a real Airflow can be imported.
+def install(use: LayerUse = LayerUse.AUTO) -> None:
+    """Have `import airflow` give Headway's counterparts; by default unless there is an Airflow.
 
-    That is found out when `airflow` is first imported.
+    Whether a real one can be imported is found out when `airflow` is first imported.
     """
-    if not any(isinstance(finder, LayerFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, LayerFinder())
+    known = [finder for finder in sys.meta_path if isinstance(finder, LayerFinder)]
+    if use is LayerUse.NEVER:
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in known]
+        return
+    if not known:
+        known = [LayerFinder()]
+        sys.meta_path[:0] = known
+    known[0].use = use
 
 
 class LayerLoader(Loader):
@@ -39,8 +47,12 @@ class LayerFinder:
     """Find `airflow` and its modules.
 
     Folders without an `__init__.py`, as provider packages have them, are no real Airflow: their
-    modules are found beside those of the layer.
+    modules are found beside those of the layer.  Of a real one that is not used, modules of
+    provider packages alone are found.
     """
+
+    def __init__(self, use: LayerUse = LayerUse.AUTO) -> None:
+        self.use = use
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -55,12 +67,13 @@ class LayerFinder:
     def _whole(self, target: ModuleType | None) -> ModuleSpec:
         """Return `airflow`: the real one where there is one."""
         elsewhere = self._elsewhere(AIRFLOW, None, target, all_files=False)
-        if elsewhere is None or elsewhere.origin is None:
+        if elsewhere is None or elsewhere.origin is None or self.use is LayerUse.ALWAYS:
             return _spec(AIRFLOW, elsewhere)
         note(
             "real airflow",
             "An Airflow is installed here, and this file imports it: what it makes are no DAGs of "
-            "Headway's. Install Headway where there is no Airflow.",
+            "Headway's. Install Headway where there is no Airflow, or set "
+            "HEADWAY_PARSER_AIRFLOW_LAYER and HEADWAY_WORKER_AIRFLOW_LAYER to always.",
         )
         return elsewhere
 
@@ -72,6 +85,8 @@ class LayerFinder:
 
         is_known = has_names(fullname) or has_modules(fullname)
         elsewhere = self._elsewhere(fullname, path, target, all_files=not is_known)
+        if self.use is LayerUse.ALWAYS and not _is_of_provider(fullname):
+            elsewhere = None
         is_installed = elsewhere is not None and elsewhere.origin is not None
         if has_names(fullname, is_installed=is_installed):
             return _spec(fullname, elsewhere)
@@ -79,6 +94,10 @@ class LayerFinder:
             return _spec(fullname, elsewhere)
         if elsewhere is None:
             raise error_of(fullname)
+        if is_installed and elsewhere.loader and _is_of_provider(fullname):
+            from headway.airflow_layer.provider_modules import ProviderLoader
+
+            elsewhere.loader = ProviderLoader(elsewhere.loader)
         return elsewhere
 
     def _elsewhere(
@@ -103,6 +122,10 @@ class LayerFinder:
             if found is not None:
                 return found
         return None
+
+
+def _is_of_provider(fullname: str) -> bool:
+    return f"{fullname}.".startswith(_PROVIDERS)
 
 
 def _is_of_layer(module: ModuleType | None) -> bool:

@@ -22,6 +22,7 @@ class Gap(StrEnum):
     TASK_STATE = "task_state"
     CONTAINERS = "containers"
     PROVIDER = "provider"
+    RELEASE = "release"
     OTHER = "other"
 
 
@@ -87,6 +88,11 @@ SENTENCES: Final[Mapping[Gap, str]] = {
     Gap.PROVIDER: (
         "{name}: this provider package is not installed here. Install it where DAG files are "
         "parsed and tasks are run: headway providers install {package}."
+    ),
+    Gap.RELEASE: (
+        "{name}: {package} {version} is installed here, and has nothing of that name. Write the "
+        "name that this release has for it, or install a release that has it: headway providers "
+        "install {package}==…."
     ),
     Gap.OTHER: (
         "{name}: Headway has nothing of that name. docs/from-airflow.md lists what it has; write "
@@ -174,8 +180,11 @@ def error_of(module: str, name: str | None = None, *, of: str | None = None) -> 
     It is missing like the name `of`, where that is known better.
     """
     whole = module if name is None else f"{module}.{name}"
-    gap = _gap(whole, of or name)
-    sentence = SENTENCES[gap].format(name=whole, package=_package(whole))
+    gap, package = _gap(whole, of or name), package_of(whole)
+    installed = version_of(package) if gap is Gap.PROVIDER else None
+    if installed is not None:
+        gap = Gap.RELEASE
+    sentence = SENTENCES[gap].format(name=whole, package=package, version=installed)
     return AirflowGapError(sentence, name=whole, gap=gap)
 
 
@@ -195,9 +204,19 @@ def _is_of_provider(whole: str) -> bool:
     return whole.startswith(begin) and not whole.startswith(f"{begin}standard")
 
 
-def _package(whole: str) -> str:
+def package_of(whole: str) -> str:
     """Return the distribution of a provider's module, as well as its name tells."""
     parts = whole.split(".")[2:]
-    groups = ("apache", "cncf", "common", "dbt", "microsoft")
+    groups = ("apache", "atlassian", "cncf", "common", "dbt", "microsoft")
     length = 2 if parts and parts[0] in groups else 1
     return "-".join(["apache-airflow-providers", *parts[:length]])
+
+
+def version_of(package: str) -> str | None:
+    """Return which version of a distribution is installed here, if one is."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -36,7 +36,8 @@ class LayerModule(ModuleType):
         try:
             return getattr(import_module(home), attribute)
         except AttributeError:
-            raise error_of(self.__name__, name) from None
+            missing = (home, attribute) if home.startswith(_PROVIDERS) else (self.__name__, name)
+            raise error_of(*missing) from None
 
     def _for_provider(self, name: str, asking: FrameType) -> Any:
         """Return what a provider package is given; None for whoever else asks."""

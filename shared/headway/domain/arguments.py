@@ -5,7 +5,7 @@ have a form as data: JSON values as they are, dates, times, durations and refere
 to another task's XCom as a tagged map.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -62,6 +62,20 @@ class ParamReference:
     """The value that the run has for a param."""
 
     name: str
+
+
+class ObjectUrl:
+    """A path in an object store, which is stored as a URL and the id of a connection."""
+
+    __slots__ = ()
+
+    def as_data(self) -> dict[str, JsonValue]:
+        """Return the path as a tagged map; ValueError says what it has that is not stored."""
+        raise NotImplementedError
+
+    def map_texts(self, change: Callable[[str], object]) -> "ObjectUrl":
+        """Return the path with its texts changed."""
+        raise NotImplementedError
 
 
 def nests_at_most(value: object, levels: int) -> bool:
@@ -130,6 +144,8 @@ def _encode_tagged(value: object, where: str) -> JsonValue:
         return {TAG: "xcom", "task_id": value.task_id, "key": value.key}
     if isinstance(value, ParamReference):
         return {TAG: "param", "name": value.name}
+    if isinstance(value, ObjectUrl):
+        return _encode_url(value, where)
     for kind, name in _BY_TEXT.items():
         if isinstance(value, kind):
             text = value.isoformat() if isinstance(value, date | time) else str(value)
@@ -141,3 +157,10 @@ def _encode_tagged(value: object, where: str) -> JsonValue:
         "Pass JSON values, dates, times, timedeltas, paths, decimals, UUIDs or another task's "
         "output, and build anything else inside the task."
     )
+
+
+def _encode_url(value: ObjectUrl, where: str) -> dict[str, JsonValue]:
+    try:
+        return value.as_data()
+    except ValueError as error:
+        raise DagError(f"{where} {error}.") from None

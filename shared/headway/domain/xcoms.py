@@ -29,6 +29,7 @@ class XComKind(StrEnum):
     UUID = "uuid"
     PATH = "path"
     PURE_PATH = "pure_path"
+    OBJECT_STORAGE_PATH = "object_storage_path"
     ENUM = "enum"
     DATACLASS = "dataclass"
     NAMED_TUPLE = "namedtuple"

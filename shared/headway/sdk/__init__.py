@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from headway.sdk.running.context import Context, get_current_context
     from headway.sdk.running.dag_param import DagParam
+    from headway.sdk.storage.path import ObjectStoragePath
     from headway.sdk.values.params import Param
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
     from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
@@ -108,6 +109,7 @@ __all__ = [
     "Notifier",
     "Null",
     "NullTimetable",
+    "ObjectStoragePath",
     "Once",
     "OnceTimetable",
     "Param",
@@ -189,6 +191,7 @@ _HOMES: Final = {
     "headway.sdk.context.secrets": ("BaseHook", "Variable"),
     "headway.sdk.authoring.xcom_arg": ("XComArg",),
     "headway.sdk.running.dag_param": ("DagParam",),
+    "headway.sdk.storage.path": ("ObjectStoragePath",),
     "headway.sdk.values.params": ("Param",),
     "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
     "headway.timetables.kinds.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),

@@ -49,6 +49,7 @@ LATER: Final = frozenset(
         "labels",
         "param_schemas",
         "parse_secrets",
+        "providers",
     }
 )
 LATER_OF_TASKS: Final = frozenset(

@@ -11,11 +11,13 @@ from sqlalchemy.exc import DBAPIError
 
 from headway.actions.change import Author, RunChange, Versions
 from headway.actions.runs.clear import clear_tasks
+from headway.actions.sentences import told
 from headway.db.access.logins import Login
 from headway.db.changes import repins
 from headway.db.execution import attempts
 from headway.db.scheduling import tasks, wakes
 from headway.decide.changes.clear import Selection
+from headway.decide.changes.provider_changes import ProviderChange
 from headway.domain.dag.retry import Next
 from headway.domain.dag.spec import DagSpec, MapInput
 from headway.domain.errors import NotFoundError
@@ -128,6 +130,21 @@ def test_a_run_keeps_its_own_version_unless_it_is_asked_otherwise(
     assert change.versions == Versions(1, 1, 2)
     assert finish_all(engine, replica) == ["b", "z"]
     assert number(engine) == 1
+
+
+def test_other_provider_packages_than_those_of_its_version_are_told(
+    engine: Engine, user: Engine
+) -> None:
+    http = "apache-airflow-providers-http"
+    ended(engine, replace(OLD, providers={http: "6.2.0", "gone": "1"}), b="failed")
+    seed.store(engine, replace(NEW, providers={http: "6.3.0"}))
+
+    own = clear(user, "own")
+    latest = clear(user, "latest")
+
+    assert own.versions == Versions(1, 1, 2, (ProviderChange(http, "6.2.0", "6.3.0"),))
+    assert told(own).endswith(f"version 1 was made with {http} 6.2.0, and 6.3.0 is installed now")
+    assert latest.versions == Versions(1, 2, 2)
 
 
 def test_a_run_that_has_ended_runs_again_with_the_latest(

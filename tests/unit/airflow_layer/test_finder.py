@@ -9,7 +9,9 @@ import pytest
 from headway import sdk
 from headway.airflow_layer import finder, notes
 from headway.airflow_layer.finder import LayerFinder
+from headway.airflow_layer.gaps import AirflowGapError
 from headway.airflow_layer.modules import LayerModule
+from headway.runtime.settings.layer_use import LayerUse
 
 
 def test_there_is_one_finder_however_often_it_is_installed() -> None:
@@ -48,7 +50,52 @@ def test_a_real_airflow_is_left_alone_and_the_file_is_told(tmp_path: Path) -> No
     assert import_module("airflow").DAG == "real"
     assert import_module("airflow.models").Variable == "real"
     assert "An Airflow is installed here" in notes.notes()[0]
+    assert "HEADWAY_PARSER_AIRFLOW_LAYER" in notes.notes()[0]
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'airflow\.sdk'"):
+        import_module("airflow.sdk")
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Path:
+    """A real Airflow on the path, with a provider package."""
+    http = tmp_path / "airflow" / "providers" / "http"
+    http.mkdir(parents=True)
+    (http / "hooks.py").write_text("from airflow.models import Variable\n")
+    (tmp_path / "airflow" / "__init__.py").write_text("raise RuntimeError('was run')\n")
+    (tmp_path / "airflow" / "models.py").write_text("raise RuntimeError('was run')\n")
+    (tmp_path / "airflow" / "jobs.py").write_text("raise RuntimeError('was run')\n")
+    sys.path.insert(0, str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("real")
+def test_a_real_airflow_is_hidden_where_the_layer_is_asked_for() -> None:
+    finder.install(LayerUse.ALWAYS)
+
+    assert import_module("airflow").DAG is not None
+    assert issubclass(import_module("airflow.models").Variable, sdk.Variable)
+    found = import_module("airflow.providers.http.hooks").Variable
+    assert found is import_module("airflow.models").Variable
+    with pytest.raises(AirflowGapError, match=r"airflow\.jobs: Headway's tasks have no access"):
+        import_module("airflow.jobs")
+    assert notes.notes() == []
+
+
+@pytest.mark.usefixtures("real")
+def test_without_the_layer_there_is_only_the_real_airflow() -> None:
+    finder.install(LayerUse.ALWAYS)
+    finder.install(LayerUse.NEVER)
+
+    assert not any(isinstance(found, LayerFinder) for found in sys.meta_path)
+    with pytest.raises(RuntimeError, match="was run"):
+        import_module("airflow")
+    assert notes.notes() == []
+
+
+def test_without_the_layer_and_without_an_airflow_there_is_none() -> None:
+    finder.install(LayerUse.NEVER)
+
+    with pytest.raises(ModuleNotFoundError, match="No module named 'airflow'"):
         import_module("airflow.sdk")
 
 

@@ -77,7 +77,7 @@ def test_it_says_what_it_is(statement: str, gap: Gap, said: str) -> None:
 def test_there_is_a_sentence_for_each() -> None:
     assert SENTENCES.keys() == set(Gap)
     for sentence in SENTENCES.values():
-        assert sentence.format(name="x", package="y").endswith(".")
+        assert sentence.format(name="x", package="y", version="1").endswith(".")
 
 
 def test_a_file_may_try_another_import() -> None:

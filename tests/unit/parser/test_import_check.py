@@ -18,6 +18,8 @@ from headway.cli.main import app
 from headway.runtime.settings.parser import ParserSettings
 from headway.testing.data.airflow_names import without_airflow
 from headway_parser.import_check import CheckedFile, check_folder
+from headway_parser.parse.answer import check_answer
+from headway_parser.single_parse import parse_apart
 
 FINE = "from airflow.sdk import DAG\nwith DAG('{name}'):\n    pass\n"
 FILES = {
@@ -168,6 +170,46 @@ def only(folder: Path, *names: str) -> Path:
     for name in names:
         (folder / name).write_text(FILES[name])
     return folder
+
+
+@pytest.mark.parametrize(("use", "loads"), [("auto", False), ("always", True), ("never", False)])
+def test_the_setting_hides_a_real_airflow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: str, loads: bool
+) -> None:
+    (tmp_path / "airflow").mkdir()
+    (tmp_path / "airflow" / "__init__.py").write_text("raise ImportError('the real one')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HEADWAY_PARSER_AIRFLOW_LAYER", use)
+
+    status, said = run(only(tmp_path, "fine.py"))
+
+    assert (status == 0, "fine.py: loads" in said, "the real one" in said) == (
+        loads,
+        loads,
+        not loads,
+    )
+
+
+def test_a_dag_has_the_versions_of_the_provider_packages_that_its_code_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = "apache-airflow-providers-http"
+    metadata = tmp_path / "site" / f"{package.replace('-', '_')}-6.3.0.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text(f"Name: {package}\nVersion: 6.3.0\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    root = tmp_path / "dags"
+    root.mkdir()
+    (root / "lib.py").write_text("def f():\n    import airflow.providers.http.hooks.http\n")
+    (root / "names.py").write_text(f"import lib\n{FINE.format(name='names')}")
+    (root / "fine.py").write_text(FILES["fine.py"])
+
+    noted = {
+        name: check_answer(name, parse_apart(root, name, None)).versions[0].spec.providers
+        for name in ("names.py", "fine.py")
+    }
+
+    assert noted == {"names.py": {package: "6.3.0"}, "fine.py": {}}
 
 
 def test_the_command_counts(tmp_path: Path) -> None:

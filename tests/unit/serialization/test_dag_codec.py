@@ -161,6 +161,7 @@ DAGS = st.builds(
     notifiers=NOTIFIERS,
     param_schemas=PARAM_SCHEMAS,
     parse_secrets=st.lists(st.text(max_size=20), max_size=3).map(tuple),
+    providers=st.dictionaries(NAMES, NAMES, max_size=2),
 )
 SMALL = DagSpec(
     dag_id="flights",
@@ -353,6 +354,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         labels=(EdgeLabel(upstream="land", downstream="land", label="again"),),
         param_schemas=(ParamSchema(name="limit", description="How many"),),
         parse_secrets=("variable:region",),
+        providers={"apache-airflow-providers-http": "6.3.0"},
     )
     fields = msgpack.unpackb(codec.encode(spec))["dag"]
     tasks = [{**task, "next_year": True} for task in stored_tasks()]

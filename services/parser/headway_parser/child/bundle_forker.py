@@ -23,6 +23,7 @@ from headway.runtime.forker import nannies
 from headway.runtime.processes import heap
 from headway.runtime.processes.frames import send_frame
 from headway.runtime.processes.linux import become_subreaper, name_process, native_threads
+from headway.runtime.settings.layer_use import LayerUse
 from headway_parser.child import preloaded
 from headway_parser.child.imports import INSTALLED, STDLIB
 from headway_parser.child.preloaded import Preloaded, Stamps, file_of, stamps_of
@@ -49,7 +50,7 @@ def serve(argument: Mapping[str, object], channel: socket) -> None:
     assert isinstance(modules, list)
     name_process(NAME)
     become_subreaper()  # to see what an import starts
-    work = PackageImports(str(argument["root"]))
+    work = PackageImports(str(argument["root"]), LayerUse(str(argument["airflow_layer"])))
     for name in modules:
         send_frame(channel, {"importing": name})
         try:
@@ -86,6 +87,7 @@ class PackageImports:
     """Imports that leave nothing behind but modules, in a process that does nothing else."""
 
     root: str
+    layer: LayerUse = LayerUse.AUTO
     _before: Sequence[ModuleType] = field(default_factory=lambda: tuple(sys.modules.values()))
     _path: Sequence[str] = field(default_factory=lambda: tuple(sys.path))
     _files: Mapping[int, tuple[int, int]] = field(default_factory=lambda: dict(_open_files()))
@@ -94,7 +96,7 @@ class PackageImports:
     """Of before the imports: what is installed meanwhile makes all this outdated."""
 
     def __post_init__(self) -> None:
-        finder.install()
+        finder.install(self.layer)
         notes.forget()
         sys.meta_path.append(self._absent)
 

@@ -13,9 +13,11 @@ from typing import Final
 
 from headway.airflow_layer import finder, notes
 from headway.airflow_layer.gaps import AirflowGapError
+from headway.airflow_layer.provider_versions import provider_versions
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.errors import HeadwayError
 from headway.runtime.processes.frames import Frame, send_frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.bundle.declared_files import declared, is_pattern, matches, refuse_missing
 from headway.sdk.bundle.dynamic_imports import MOST_NOTES
 from headway.sdk.bundle.packages import SUFFIX
@@ -40,7 +42,8 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     """Parse the file `path` of the bundle in `root`; answer with one frame.
 
     `cron_semantics` is what the settings of the bundle say, None for nothing; `secrets` is where
-    the file gets connections and variables from (`asking`).
+    the file gets connections and variables from (`asking`); `airflow_layer` is when a file that
+    imports `airflow` gets Headway's names.
     The answer holds the `dags` as serialized bytes, the `files` that they were read from,
     by content, the names of those that were `missing`, the `secrets` that were read, and what
     of installed packages they import (`imports`); or an `error`, the `line` of the
@@ -55,9 +58,11 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     sys.addaudithook(refusals.hook)
     spare = mmap(-1, SPARE)  # of addresses, which are what is limited; no page of it is touched
     try:
+        layer = LayerUse(str(argument["airflow_layer"]))
         said = argument["cron_semantics"]
+        semantics = CronSemantics(str(said)) if said else None
         secrets = secrets_of(str(argument["secrets"]), str(argument["bundle"]), channel)
-        answer = _parse(read, path, CronSemantics(str(said)) if said else None, secrets)
+        answer = _parse(read, path, semantics, layer, secrets)
     except preloaded.UnfitError as error:
         answer = {"unfit": str(error), "outdated": error.outdated}
     except ChangedError as error:
@@ -78,13 +83,17 @@ def tell_crashes() -> None:
 
 
 def _parse(
-    read: FilesRead, path: str, semantics: CronSemantics | None, secrets: FileSecrets
+    read: FilesRead,
+    path: str,
+    semantics: CronSemantics | None,
+    layer: LayerUse,
+    secrets: FileSecrets,
 ) -> Frame:
     root = read.root
     preloaded.begin()
     read.refuse_huge(path)
     from_source(root, read.note)
-    finder.install()
+    finder.install(layer)
     notes.forget()
     dags = load_dag_file(root / path, root, None, semantics, secrets)
     preloaded.check(root)
@@ -98,8 +107,9 @@ def _parse(
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
     sources = [content for name, content in contents.items() if name.endswith(".py")]
+    providers = provider_versions(contents)
     return {
-        "dags": [codec.encode(spec) for spec in specs],
+        "dags": [codec.encode(replace(spec, providers=providers)) for spec in specs],
         "files": contents,
         "missing": sorted(read.stamps.keys() - contents),
         "patterns": patterns,

@@ -45,7 +45,11 @@ def server_of(root: Path, modules: Sequence[str], parse: ChildSpec, at_a_time: i
     return replace(
         parse,
         target=SERVE,
-        argument={"root": str(root), "modules": list(modules)},
+        argument={
+            "root": str(root),
+            "modules": list(modules),
+            "airflow_layer": parse.argument["airflow_layer"],
+        },
         limits=replace(parse.limits, look_seconds=LOOK_SECONDS),
         sandbox=replace(parse.sandbox, processes=each * (1 + at_a_time)),
     )

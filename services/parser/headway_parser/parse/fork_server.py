@@ -60,6 +60,7 @@ def child_of(job: "Job", given: ParserSettings, around: ParserHost) -> ChildSpec
             "bundle": job.key.bundle,
             "cron_semantics": bundle.cron_semantics,
             "secrets": ASKED if bundle.parse_time_secrets else REFUSED,
+            "airflow_layer": str(given.airflow_layer),
         },
         limits=ChildLimits(
             address_space_bytes=given.dag_file_memory_limit_bytes, niceness=NICENESS

@@ -65,6 +65,7 @@ class AttemptLauncher:
             parse_secrets=work.dag.parse_secrets,
             is_called_off=claimed.is_called_off,
             traceparent=self.traced(claimed),
+            airflow_layer=self.settings.airflow_layer,
         )
         limits = limits_of(self.settings, until)
         try:

@@ -58,4 +58,5 @@ class CallbackLauncher:
     def _order_of(self, work: CallbackWork | NotificationWork) -> ChildOrder:
         if isinstance(work, NotificationWork):
             return order_from_claim.order_of(work.claimed, self.settings.base_url or "")
-        return order_of(work.claimed, work.code, work.dag, self.settings.base_url)
+        given = self.settings
+        return order_of(work.claimed, work.code, work.dag, given.base_url, given.airflow_layer)

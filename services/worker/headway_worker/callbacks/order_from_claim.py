@@ -9,6 +9,7 @@ from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.cron_semantics import stored_in
 from headway.domain.dag.spec import DagSpec
 from headway.domain.states import RunState, TaskState
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.callback_order import CallbackOrder
 from headway_worker.protocol.supply import Code
@@ -22,7 +23,11 @@ _TASK_STATES: Final[Mapping[CallbackEvent, TaskState]] = {
 
 
 def order_of(
-    claimed: ClaimedCallback, code: Code, dag: DagSpec, base_url: str | None = None
+    claimed: ClaimedCallback,
+    code: Code,
+    dag: DagSpec,
+    base_url: str | None = None,
+    airflow_layer: LayerUse = LayerUse.AUTO,
 ) -> CallbackOrder:
     """Return the order for a claimed callback of a DAG."""
     return CallbackOrder(
@@ -36,6 +41,7 @@ def order_of(
         cause=claimed.cause,
         cron_semantics=stored_in(dag.timetable),
         parse_secrets=dag.parse_secrets,
+        airflow_layer=airflow_layer,
     )
 
 

@@ -275,7 +275,7 @@ def _advised(result: Result, code: BundleCode, dag_file: str) -> Result:
 
 def _load(order: TaskOrder, runtime: ChannelRuntime) -> BaseOperator:
     facts, code = order.facts, runtime.code
-    finder.install()
+    finder.install(order.airflow_layer)
     path, secrets = code.root / order.relative_path, secrets_of(order.parse_secrets, runtime)
     for dag in load_dag_file(path, code.root, code, order.cron_semantics, secrets):
         if dag.dag_id == facts.dag_id and facts.task_id in dag.task_dict:

@@ -103,7 +103,7 @@ def _call(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> s
 
 
 def _load(order: CallbackOrder, code: BundleCode, runtime: CallbackRuntime) -> DAG:
-    finder.install()
+    finder.install(order.airflow_layer)
     path, secrets = code.root / order.relative_path, secrets_of(order.parse_secrets, runtime)
     for dag in load_dag_file(path, code.root, code, order.cron_semantics, secrets):
         if dag.dag_id == order.facts.dag_id:

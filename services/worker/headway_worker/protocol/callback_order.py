@@ -7,6 +7,7 @@ from typing import ClassVar
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.order import (
     code_from_frame,
@@ -38,6 +39,7 @@ class CallbackOrder:
     cause: str | None
     cron_semantics: CronSemantics
     parse_secrets: tuple[str, ...] = ()
+    airflow_layer: LayerUse = LayerUse.AUTO
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -57,6 +59,7 @@ class CallbackOrder:
             "cause": self.cause,
             "cron_semantics": str(self.cron_semantics),
             "parse_secrets": list(self.parse_secrets),
+            "airflow_layer": str(self.airflow_layer),
         }
 
     @classmethod
@@ -73,4 +76,5 @@ class CallbackOrder:
             cause=frame["cause"],
             cron_semantics=CronSemantics(frame["cron_semantics"]),
             parse_secrets=tuple(frame["parse_secrets"]),
+            airflow_layer=LayerUse(frame["airflow_layer"]),
         )

@@ -11,6 +11,7 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval, PriorRun
 from headway.domain.states import RunState, RunType, TaskState
 from headway.runtime.processes.frames import Frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.running.facts import RunFacts
 from headway_worker.protocol.supply import Code
 
@@ -34,6 +35,7 @@ class TaskOrder:
     `spark` is the endpoint of the worker's Spark, as plain data, for tasks that need one.
     `traceparent` is what spans that the task makes are below.  `cron_semantics` are those that the
     version was made with, `parse_secrets` what its file read then of connections and variables.
+    `airflow_layer` is when a file that imports `airflow` gets Headway's names.
     One that `is_called_off` only ends what earlier attempts have left on a cluster.
     """
 
@@ -49,6 +51,7 @@ class TaskOrder:
     spark: Mapping[str, JsonValue] | None = None
     is_called_off: bool = False
     traceparent: str | None = None
+    airflow_layer: LayerUse = LayerUse.AUTO
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -69,6 +72,7 @@ class TaskOrder:
             "facts": facts_to_frame(self.facts),
             "is_called_off": self.is_called_off,
             "traceparent": self.traceparent,
+            "airflow_layer": str(self.airflow_layer),
         }
 
     @classmethod
@@ -85,6 +89,7 @@ class TaskOrder:
             facts=facts_from_frame(frame["facts"]),
             is_called_off=frame["is_called_off"],
             traceparent=frame["traceparent"],
+            airflow_layer=LayerUse(frame["airflow_layer"]),
         )
 
 

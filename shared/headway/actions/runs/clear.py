@@ -14,7 +14,7 @@ from headway.actions.change import (
     pick,
 )
 from headway.actions.lookup import graph_of, lock_run
-from headway.actions.runs.version_choice import OWN, check_tasks_of, wanted
+from headway.actions.runs.version_choice import OWN, changed_providers, check_tasks_of, wanted
 from headway.db.changes import repins, run_changes, run_end
 from headway.db.changes.repins import Version
 from headway.db.changes.run_changes import LockedRun
@@ -51,7 +51,8 @@ def clear_locked(
     """Do what `clear_tasks` does, to a run that this transaction has locked."""
     known, target = wanted(conn, run, version)
     in_force = None if known.in_force is None else known.in_force.number
-    numbers = Versions(known.own.number, target.number, in_force)
+    providers = changed_providers(conn, target, known.in_force)
+    numbers = Versions(known.own.number, target.number, in_force, providers)
     entry = _entry(author, selection, numbers)
     if target == known.own and (run.pinned or version == OWN):
         change = _clear(conn, run, target, selection, entry)

@@ -9,15 +9,21 @@ from headway.actions.lookup import check_tasks
 from headway.db.changes import repins
 from headway.db.changes.repins import Version, VersionsOfRun
 from headway.db.changes.run_changes import LockedRun
+from headway.db.core import stored_versions
+from headway.decide.changes.provider_changes import ProviderChange, provider_changes
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.errors import ConflictError, TaskNotFoundError, VersionNotFoundError
 from headway.domain.hints import Action, Parameter, act, hint
+from headway.serialization import codec
 
 OWN: Final = "own"
 """The version that the run has."""
 
 LATEST: Final = "latest"
 """The one in force."""
+
+PROVIDER_PACKAGES: Final = "apache-airflow-providers-"
+"""How the names of provider packages begin."""
 
 
 def wanted(conn: Connection, run: LockedRun, version: str) -> tuple[VersionsOfRun, Version]:
@@ -40,6 +46,21 @@ def wanted(conn: Connection, run: LockedRun, version: str) -> tuple[VersionsOfRu
             hint=hint(act(Action.LIST_VERSIONS, dag_id=run.dag_id), " tells about them."),
         )
     return known, known.numbered
+
+
+def changed_providers(
+    conn: Connection, version: Version, in_force: Version | None
+) -> tuple[ProviderChange, ...]:
+    """Return the provider packages that were others when that version was made.
+
+    What is installed now is what the version in force was made with: files are parsed again when
+    another release of a package is installed.
+    """
+    if in_force is None or in_force.id == version.id:
+        return ()
+    stored = stored_versions.load_naming(conn, [version.id, in_force.id], PROVIDER_PACKAGES)
+    noted = {number: codec.decode(data).providers for number, data in stored.items()}
+    return provider_changes(noted.get(version.id, {}), noted.get(in_force.id, {}))
 
 
 def check_tasks_of(

@@ -32,6 +32,7 @@ _OPERATOR_LINK: Final = of(f"{LAYER}.counterparts.stand_ins", "BaseOperatorLink"
 _XCOM_ARG: Final = of(SDK, "XComArg")
 _CONTEXT: Final = of(SDK, "Context get_current_context")
 _PATHS: Final = of(SDK, "ObjectStoragePath")
+_STORES: Final = of("headway.sdk.storage.stores", "attach get_fs has_fs Properties ObjectStore")
 _STATES: Final = of(f"{LAYER}.counterparts.states", "DagRunState TaskInstanceState")
 _NOTIFIER: Final = of(f"{LAYER}.counterparts.notifiers", "BaseNotifier")
 _DEADLINES: Final = of(SDK, "DeadlineAlert DeadlineReference")
@@ -118,7 +119,17 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         "RuntimeTaskInstanceProtocol=TaskInstance DagRunProtocol=DagRun",
     ),
     "airflow.sdk.configuration": of(f"{LAYER}.counterparts.configuration", "conf"),
-    **modules("airflow.sdk.io airflow.io airflow.io.path airflow.sdk.io.path", _PATHS),
+    **modules("airflow.sdk.io airflow.io", {**_PATHS, **_STORES}),
+    **modules("airflow.io.path airflow.sdk.io.path", _PATHS),
+    **modules(
+        "airflow.sdk.io.fs airflow.sdk.io.store airflow.sdk.io.typedef airflow.io.store "
+        "airflow.io.storage airflow.io.typedef",
+        _STORES,
+    ),
+    **modules(
+        "airflow.sdk.io.stat airflow.io.utils.stat",
+        of("headway.sdk.storage.stats", "stat_result=ObjectStat"),
+    ),
     "airflow.timetables.trigger": of(
         f"{LAYER}.counterparts.timetables",
         "CronTriggerTimetable MultipleCronTriggerTimetable",

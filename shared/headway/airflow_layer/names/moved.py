@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from headway.airflow_layer.names.rows import HOOKS, LAYER, of
+from headway.airflow_layer.names.rows import HOOKS, LAYER, moved, of
 
 _FORMER: Final = f"{LAYER}.tolerance.former_operators"
 
@@ -139,6 +139,23 @@ _CONTRIB_OPERATORS: Final = """
         SlackWebhookOperator
 """
 
+_PROVIDERS: Final = """
+    amazon.aws.operators.aws_lambda: amazon.aws.operators.lambda_function
+        AwsLambdaInvokeFunctionOperator=LambdaInvokeFunctionOperator
+    cncf.kubernetes.operators.kubernetes_pod: cncf.kubernetes.operators.pod
+        KubernetesPodOperator
+    google.cloud.hooks.datapipeline: google.cloud.hooks.dataflow
+        DataPipelineHook=DataflowHook
+    google.cloud.operators.datapipeline: google.cloud.operators.dataflow
+        CreateDataPipelineOperator=DataflowCreatePipelineOperator
+        RunDataPipelineOperator=DataflowRunPipelineOperator
+    microsoft.azure.transfers.azure_blob_to_gcs: google.cloud.transfers.azure_blob_to_gcs
+        AzureBlobStorageToGCSOperator
+    snowflake.hooks.snowflake_sql_api: snowflake.hooks.sql_api
+        SnowflakeSqlApiHook
+"""
+"""Modules that provider packages had, and that are others by now."""
+
 _FORMER_OPERATORS: Final = """
     airflow.operators.postgres_operator              PostgresOperator
     airflow.providers.postgres.operators.postgres    PostgresOperator
@@ -155,24 +172,12 @@ _FORMER_OPERATORS: Final = """
 """Operators that provider packages had, until SQLExecuteQueryOperator took their place."""
 
 
-def _rows(folder: str, table: str) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for line in table.strip().splitlines():
-        old, colon, new = line.partition(":")
-        if colon:
-            names = found.setdefault(f"{folder}.{old.strip()}", {})
-            home = f"airflow.providers.{new.strip()}"
-        else:
-            names.update(of(home, line))
-    return found
-
-
 def _former() -> dict[str, dict[str, str]]:
     lines = (line.split() for line in _FORMER_OPERATORS.strip().splitlines())
     return {module: of(_FORMER, name) for module, name in lines}
 
 
-_OLD_HOOKS: Final = _rows("airflow.hooks", _HOOKS)
+_OLD_HOOKS: Final = moved("airflow.hooks", _HOOKS)
 
 MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     **_OLD_HOOKS,
@@ -180,9 +185,10 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         **HOOKS,
         **{name: home for names in _OLD_HOOKS.values() for name, home in names.items()},
     },
-    **_rows("airflow.contrib.hooks", _CONTRIB_HOOKS),
-    **_rows("airflow.operators", _OPERATORS),
-    **_rows("airflow.contrib.operators", _CONTRIB_OPERATORS),
+    **moved("airflow.contrib.hooks", _CONTRIB_HOOKS),
+    **moved("airflow.operators", _OPERATORS),
+    **moved("airflow.contrib.operators", _CONTRIB_OPERATORS),
+    **moved("airflow.providers", _PROVIDERS),
     **_former(),
 }
 

@@ -21,6 +21,22 @@ def modules(names: str, counterparts: Mapping[str, str]) -> dict[str, Mapping[st
     return dict.fromkeys(names.split(), counterparts)
 
 
+def moved(folder: str, table: str) -> dict[str, dict[str, str]]:
+    """Return the rows of old modules: each with a colon and the module of a provider package.
+
+    The lines below it have the names, `Old=New` where that module has another one.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for line in table.strip().splitlines():
+        old, colon, new = line.partition(":")
+        if colon:
+            names = found.setdefault(f"{folder}.{old.strip()}", {})
+            home = f"airflow.providers.{new.strip()}"
+        else:
+            names.update(of(home, line))
+    return found
+
+
 HOOKS: Final = of(f"{LAYER}.counterparts.hooks", "BaseHook=LayerHook")
 VARIABLES: Final = of(f"{LAYER}.counterparts.hooks", "Variable=LayerVariable")
 CONNECTIONS: Final = of(f"{LAYER}.counterparts.connections", "Connection=LayerConnection")

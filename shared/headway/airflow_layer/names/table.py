@@ -5,7 +5,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from headway.airflow_layer.names import authoring, moved, operators, provider_bases, support
+from headway.airflow_layer.names import (
+    authoring,
+    moved,
+    operators,
+    provider_bases,
+    renamed,
+    support,
+)
 
 _IF_NOT_INSTALLED: Final = moved.OF_PROVIDERS | {"airflow.providers.common.compat.sdk"}
 """Modules of provider packages that work as they are."""
@@ -29,6 +36,11 @@ def names_of(module: str) -> Mapping[str, str]:
 def provider_names_of(module: str) -> Mapping[str, str]:
     """Return the names of a module that provider packages are given besides."""
     return provider_bases.MODULES.get(module, _NOTHING)
+
+
+def renamed_names_of(module: str) -> Mapping[str, str]:
+    """Return the names that an installed module of a provider package may have no longer."""
+    return renamed.MODULES.get(module, _NOTHING)
 
 
 def has_names(module: str, *, is_installed: bool = False) -> bool:

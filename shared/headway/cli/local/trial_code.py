@@ -53,10 +53,15 @@ def cron_semantics(root: Path) -> CronSemantics | None:
     return configuration.read(ParserSettings).semantics_at(root)
 
 
+def _version_files(root: Path, path: str) -> Any:
+    layer = configuration.read(ParserSettings).airflow_layer
+    return _parser().version_files(root, path, cron_semantics(root), layer)
+
+
 @contextmanager
 def version_code(root: Path, dag_file: str) -> Iterator[BundleCode]:
     """Give the files of the version that the DAG file would make now, and its bundle's besides."""
-    found = _parser().version_files(root, dag_file, cron_semantics(root))
+    found = _version_files(root, dag_file)
     for note in found.notes:
         _say(note)
     with TemporaryDirectory(prefix="headway-test-") as folder:
@@ -90,7 +95,7 @@ def load_dags(
 
     Connections and variables that the file reads at its top level are those of the environment.
     """
-    finder.install()
+    finder.install(configuration.read(ParserSettings).airflow_layer)
     try:
         return load_dag_file(file, root, code, semantics, provided_secrets())
     except HeadwayError as error:
@@ -119,7 +124,7 @@ def check_dag_file(file: Path) -> tuple[str, ...]:
     """
     root = bundle_root(file)
     path = file.relative_to(root).as_posix()
-    notes: tuple[str, ...] = _parser().version_files(root, path, cron_semantics(root)).notes
+    notes: tuple[str, ...] = _version_files(root, path).notes
     return notes
 
 
@@ -133,7 +138,7 @@ def code_on_disk(dag: DAG | None) -> BundleCode:
         return BundleCode(Path("/nonexistent"), {}, _NoFiles())
     root = bundle_root(dag.file.path)
     path = dag.file.path.relative_to(root).as_posix()
-    found = _parser().version_files(root, path, cron_semantics(root))
+    found = _version_files(root, path)
     return BundleCode(root, found.files, found)
 
 

@@ -35,6 +35,14 @@ def contents(conn: Connection, hashes: Collection[str]) -> dict[str, bytes]:
 LOAD = text("SELECT id, serialized FROM dag_version WHERE id = ANY (:ids)")
 
 
+LOAD_NAMING = text("""
+    SELECT id, serialized
+      FROM dag_version
+     WHERE id = ANY (:ids)
+       AND position(convert_to(:naming, 'UTF8') IN serialized) > 0
+""")
+
+
 BUNDLE = text("SELECT bundle_hash FROM dag_version WHERE id = :id")
 
 
@@ -50,6 +58,12 @@ class Piece(NamedTuple):
 
     piece: bytes
     size: int
+
+
+def load_naming(conn: Connection, ids: Sequence[int], naming: str) -> dict[int, bytes]:
+    """Return the serialized DAGs of those versions that hold a text, by the version's id."""
+    rows = conn.execute(LOAD_NAMING, {"ids": list(ids), "naming": naming})
+    return {row.id: bytes(row.serialized) for row in rows}
 
 
 def load(conn: Connection, ids: Sequence[int]) -> dict[int, bytes]:

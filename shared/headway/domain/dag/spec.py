@@ -172,7 +172,9 @@ class DagSpec:
     in; its `labels` are what is written on edges.
 
     `parse_secrets` are the connections and variables that its file has read while it was parsed,
-    found or not, such as "variable:region".  Who loads the file reads them anew.
+    found or not, such as "variable:region".  Who loads the file reads them anew.  `providers` are
+    the provider packages of Airflow that its code names, as far as they were installed, with their
+    versions.
     """
 
     dag_id: str
@@ -207,6 +209,7 @@ class DagSpec:
     labels: tuple[EdgeLabel, ...] = ()
     param_schemas: tuple[ParamSchema, ...] = ()
     parse_secrets: tuple[str, ...] = ()
+    providers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def notifies(self) -> tuple[CallbackEvent, ...]:

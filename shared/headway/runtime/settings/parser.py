@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from headway.domain.dag.cron_semantics import CronSemantics
 from headway.runtime.settings.bundles import Bundles, BundleSettings, checked_name
 from headway.runtime.settings.configuration import HttpPort, Names, Seconds, Settings
+from headway.runtime.settings.layer_use import LAYER_USE, LayerUse
 
 
 class SortMode(StrEnum):
@@ -49,6 +50,7 @@ class ParserSettings(Settings):
         "while they are parsed: those that are granted to their bundle. The `parse_time_secrets` "
         "of a bundle overrides it. The parser then needs the keys of `HEADWAY_SECRETS_KEYS`.",
     )
+    airflow_layer: LayerUse = Field(LayerUse.AUTO, description=LAYER_USE)
     watch_files: bool = Field(
         True,
         description="Whether events of the file system tell the parser of changes. The "

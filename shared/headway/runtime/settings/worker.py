@@ -12,6 +12,7 @@ from headway.runtime.settings.configuration import (
     Settings,
     SparkConf,
 )
+from headway.runtime.settings.layer_use import LAYER_USE, LayerUse
 
 
 class WorkerSettings(Settings):
@@ -88,6 +89,7 @@ class WorkerSettings(Settings):
         "read logs that are on the worker's machine. Default: the host's name.",
     )
     max_xcom_bytes: int = Field(2**20, ge=64, description="Bytes of JSON in one XCom.")
+    airflow_layer: LayerUse = Field(LayerUse.AUTO, description=LAYER_USE)
     forker: Path | None = Field(
         None,
         description="Unix socket of a fork server in another container. Without it, "

@@ -10,7 +10,8 @@ from headway.domain.variable import SecretKind
 from headway.sdk.authoring.current import current_file, is_called_by_program
 from headway.sdk.exceptions import AirflowNotFoundException, RefusedException
 from headway.sdk.running.context import running_context
-from headway.sdk.running.file_secrets import FileSecrets, SecretSource, tell_absence
+from headway.sdk.running.file_secrets import SecretSource
+from headway.sdk.running.granted import absence_of, granted_connection
 from headway.sdk.running.provided_secrets import provided_secrets
 from headway.sdk.running.task_runtime import TaskRuntime
 
@@ -34,7 +35,7 @@ class BaseHook:
         While a DAG file is parsed its bundle must be granted it.  AirflowNotFoundException when
         there is none; AirflowException without the grant, and elsewhere.
         """
-        return _connection(_source(f"BaseHook.get_connection({conn_id!r})"), conn_id)
+        return granted_connection(_source(f"BaseHook.get_connection({conn_id!r})"), conn_id)
 
 
 class Variable:
@@ -80,10 +81,10 @@ class Connections:
     def __getattr__(self, conn_id: str) -> Connection:
         if conn_id.startswith("__"):  # a question of Python's, not of a template
             raise AttributeError(conn_id)
-        return _connection(self._runtime, conn_id)
+        return granted_connection(self._runtime, conn_id)
 
     def __getitem__(self, conn_id: str) -> Connection:
-        return _connection(self._runtime, conn_id)
+        return granted_connection(self._runtime, conn_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +121,11 @@ def names_of(runtime: TaskRuntime) -> dict[str, object]:
     return {"conn": Connections(runtime), "var": Variables(values, as_json)}
 
 
-def _connection(source: SecretSource, conn_id: str) -> Connection:
-    found = source.get_connection(conn_id)
-    if found is None:
-        raise AirflowNotFoundException(_absence(source, SecretKind.CONNECTION, conn_id))
-    return found
-
-
 def _variable(source: SecretSource, key: str, default: Any, *, as_json: bool) -> Any:
     text = source.get_variable(key)
     if text is None:
         if default is _UNSET:
-            raise AirflowNotFoundException(_absence(source, SecretKind.VARIABLE, key))
+            raise AirflowNotFoundException(absence_of(source, SecretKind.VARIABLE, key))
         return default
     if not as_json:
         return text
@@ -139,11 +133,6 @@ def _variable(source: SecretSource, key: str, default: Any, *, as_json: bool) ->
         return json.loads(text)
     except (ValueError, RecursionError):
         raise RefusedException(f"The variable {key!r} does not hold JSON.") from None
-
-
-def _absence(source: SecretSource, kind: SecretKind, name: str) -> str:
-    absence = source.absence if isinstance(source, FileSecrets) else tell_absence
-    return absence(kind, name)
 
 
 def _source(call: str) -> SecretSource:

@@ -8,7 +8,7 @@ from functools import cached_property
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from headway.domain.arguments import PLAIN
+from headway.domain.arguments import PLAIN, ObjectUrl
 from headway.domain.dag.templates import MARKS
 from headway.sdk.authoring.xcom_arg import XComArg, late_in, transform
 from headway.sdk.context import template_files
@@ -33,9 +33,12 @@ def texts_in(value: object) -> Iterator[str]:
     """Yield every text inside an argument."""
     found: list[str] = []
 
-    def look(leaf: object) -> None:
+    def look(leaf: object) -> object:
         if isinstance(leaf, str):
             found.append(leaf)
+        elif isinstance(leaf, ObjectUrl):
+            leaf.map_texts(look)
+        return leaf
 
     transform(value, look)
     yield from found
@@ -113,12 +116,17 @@ class _Rendering:
             return self._param(item, where)
         if isinstance(item, str):
             return item if id(item) in self.data else self._text(item, where)
+        if isinstance(item, ObjectUrl):
+            return item if id(item) in self.data else self._url(item, where)
         if type(item) in PLAIN or isinstance(item, type) or not hasattr(item, "template_fields"):
             return item
         inner: Any = copy.copy(item)
         for field in inner.template_fields:
             setattr(inner, field, self.of(getattr(inner, field), f"{where}.{field}"))
         return inner
+
+    def _url(self, url: ObjectUrl, where: str) -> ObjectUrl:
+        return url.map_texts(lambda text: self._text(text, where))
 
     def _param(self, param: DagParam, where: str) -> object:
         if param.name not in self.context["params"]:

@@ -14,7 +14,7 @@ from headway.domain.xcoms import ITEMS, XComItem, XComKind
 from headway.sdk.exceptions import XComError
 from headway.sdk.running.tracebacks import message_of
 from headway.sdk.values.xcom import XCOM_LIMIT, check_depth, check_scalar, check_size
-from headway.sdk.xcoms import objects, scalars, tables, times
+from headway.sdk.xcoms import object_urls, objects, scalars, tables, times
 
 
 def encode_xcom(value: object, where: str, limit: int = XCOM_LIMIT) -> JsonValue:
@@ -111,6 +111,7 @@ def _encode_leaf(value: object, where: str, depth: int) -> JsonValue:
         inner = partial(_encode, where=f"{where}, in its name,", depth=depth + 1)
         found = tables.encode_table(value, where, inner)
     found = found or times.encode_time(value) or scalars.encode_scalar(value)
+    found = found or object_urls.encode_url(value, where)
     if found is None:
         raise XComError(
             f"{where} is of type {type(value).__name__}, which cannot be an XCom. Return JSON "
@@ -156,6 +157,7 @@ _DECODERS: Final[Mapping[object, Callable[[dict[str, Any]], Any]]] = {
     XComKind.PATH: scalars.decode_path,
     XComKind.PURE_PATH: scalars.decode_pure_path,
     XComKind.NUMPY: scalars.decode_numpy,
+    XComKind.OBJECT_STORAGE_PATH: object_urls.decode_url,
     XComKind.ENUM: partial(objects.decode_enum, decode=_decode),
     XComKind.DATACLASS: partial(objects.decode_dataclass, decode=_decode),
     XComKind.NAMED_TUPLE: partial(objects.decode_named_tuple, decode=_decode),

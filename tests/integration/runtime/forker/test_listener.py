@@ -322,6 +322,7 @@ def test_what_a_service_needs_is_imported_by_its_name(path: Path) -> None:
                     "bundle": "dags",
                     "cron_semantics": None,
                     "secrets": "refused",
+                    "airflow_layer": "auto",
                 },
             )
             child = forker.spawn(spec, 2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway.airflow_layer.gaps import AirflowGapError
+from headway.airflow_layer.gaps import AirflowGapError, Gap
 
 SQL = """
 class SQLExecuteQueryOperator:
@@ -28,6 +28,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         for folder in file.relative_to(tmp_path / "airflow" / "providers").parents[:-1]:
             (tmp_path / "airflow" / "providers" / folder / "__init__.py").touch()
 
+    write.root = tmp_path  # type: ignore[attr-defined]
     yield write
     sys.modules.pop("headway.airflow_layer.tolerance.former_operators", None)
 
@@ -111,3 +112,67 @@ def test_a_release_that_has_it_no_longer_is_helped_out(package: Any) -> None:
     found = import_module("airflow.providers.postgres.operators.postgres").PostgresOperator
 
     assert found(sql="s").options["conn_id"] == "postgres_default"
+
+
+HTTP = """
+import inspect
+
+class HttpOperator: ...
+
+source = inspect.getsource(HttpOperator)
+"""
+
+
+def installed(root: Path, name: str, version: str) -> None:
+    folder = root / f"{name.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+def test_a_former_class_of_an_installed_module_is_the_present_one(package: Any) -> None:
+    package("http.operators.http", HTTP)
+
+    module = import_module("airflow.providers.http.operators.http")
+    found: dict[str, Any] = {}
+    exec("from airflow.providers.http.operators.http import SimpleHttpOperator", found)
+
+    assert found["SimpleHttpOperator"] is module.HttpOperator
+    assert module.source.startswith("class HttpOperator")
+    assert module.__spec__ is not None
+    assert module.__loader__ is module.__spec__.loader
+
+
+def test_a_class_that_the_release_still_has_is_taken_as_it_is(package: Any) -> None:
+    package("http.operators.http", "SimpleHttpOperator = 'installed'")
+
+    assert import_module("airflow.providers.http.operators.http").SimpleHttpOperator == "installed"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from airflow.providers.http.operators.http import Nothing",
+        "from airflow.providers.http.operators.nothing import Nothing",
+        "from airflow.providers.http.operators import nothing",
+        "from airflow.operators.http_operator import SimpleHttpOperator",
+    ],
+)
+def test_what_an_installed_release_lacks_is_told_with_its_version(
+    package: Any, statement: str
+) -> None:
+    package("http.operators.http", "")
+    installed(package.root, "apache-airflow-providers-http", "6.3.0")
+    said = r"airflow\.providers\.http\.operators\..*: apache-airflow-providers-http 6\.3\.0 is ins"
+
+    with pytest.raises(AirflowGapError, match=said) as raised:
+        exec(statement, {})
+
+    assert raised.value.gap is Gap.RELEASE
+
+
+def test_whoever_asks_whether_a_module_has_a_name_is_answered(package: Any) -> None:
+    package("http.operators.http", HTTP)
+    module = import_module("airflow.providers.http.operators.http")
+
+    assert not hasattr(module, "Nothing")
+    assert getattr(module, "Nothing", 3) == 3

@@ -3,7 +3,8 @@
 import pytest
 
 from headway.actions.change import RunChange, Versions
-from headway.actions.sentences import told
+from headway.actions.sentences import told, told_together
+from headway.decide.changes.provider_changes import ProviderChange
 from headway.domain.states import RunState, TaskState
 
 QUEUED, RUNNING, SUCCESS, FAILED = RunState
@@ -80,3 +81,13 @@ CLEARED = TaskState.NONE
 )
 def test_a_change_is_told_in_one_sentence(change: RunChange, sentence: str) -> None:
     assert told(change, " (--version latest takes that)") == sentence
+
+
+def test_several_runs_are_told_of_a_provider_package_once() -> None:
+    http = ProviderChange("apache-airflow-providers-http", "6.2.0", "6.3.0")
+    change = RunChange(FAILED, QUEUED, {CLEARED: 1}, versions=Versions(3, 3, 5, (http,)))
+
+    assert told_together([change, change]) == (
+        "2 task instances cleared in 2 runs; version 3 was made with apache-airflow-providers-http "
+        "6.2.0, and 6.3.0 is installed now"
+    )

@@ -102,6 +102,7 @@ def parsed(root: Path, source: str, name: str = "d.py", semantics: str | None = 
                     "bundle": "dags",
                     "cron_semantics": semantics,
                     "secrets": "refused",
+                    "airflow_layer": "auto",
                 }
                 parse(argument, theirs)
             finally:

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
+from headway.runtime.settings.layer_use import LayerUse
 from headway.sdk.running.facts import RunFacts
 from headway.testing.data.airflow_names import without_airflow
 from headway.testing.data.version_code import store
@@ -79,6 +81,38 @@ def test_a_task_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
     assert (result["outcome"], result["error"]) == ("success", None)
     assert "greets on 2013-01-01" in capsys.readouterr().out
+
+
+@pytest.fixture
+def _real_airflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A real Airflow on the path."""
+    (tmp_path / "site" / "airflow").mkdir(parents=True)
+    (tmp_path / "site" / "airflow" / "__init__.py").write_text("raise ImportError('the real one')")
+    with without_airflow():
+        monkeypatch.syspath_prepend(tmp_path / "site")
+        yield
+
+
+@pytest.mark.usefixtures("_real_airflow")
+@pytest.mark.parametrize(("use", "outcome"), [("auto", "failed"), ("always", "success")])
+def test_an_order_says_whether_a_real_airflow_is_hidden(
+    tmp_path: Path, use: str, outcome: str
+) -> None:
+    code = Code(tmp_path, store(tmp_path, {"etl.py": DAG_FILE.encode()}))
+    call = replace(call_of(code, CronSemantics.INTERVAL), airflow_layer=LayerUse(use))
+    order = TaskOrder(
+        code=code,
+        relative_path="etl.py",
+        facts=FACTS,
+        attempt_key="1-1",
+        max_xcom_bytes=1000,
+        cron_semantics=CronSemantics.INTERVAL,
+        airflow_layer=LayerUse(use),
+    )
+
+    assert said(callback.run, call.to_frame())["outcome"] == outcome
+    with without_airflow():
+        assert said(attempt.run, order.to_frame())["outcome"] == outcome
 
 
 def call_of(code: Code, chosen: CronSemantics) -> CallbackOrder:

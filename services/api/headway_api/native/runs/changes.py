@@ -1,11 +1,12 @@
 """What changes to a run ask for and answer with."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
 
-from headway.actions.change import RunChange, held_by_dag
+from headway.actions.change import RunChange, Versions, held_by_dag
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 from headway_api.http.problems import as_data
 
@@ -23,12 +24,24 @@ class Reasoned(BaseModel):
     reason: str | None = Field(default=None, max_length=2_000)
 
 
+class ProviderVersions(BaseModel):
+    """A provider package: the version that is `noted`, and the one that is `installed` now."""
+
+    package: str
+    noted: str
+    installed: str
+
+
 class VersionNumbers(BaseModel):
-    """Which version a run had, which it has, and which one is in force, if any."""
+    """Which version a run had, which it has, and which one is in force, if any.
+
+    `providers` are the provider packages that were others when the version that it has was made.
+    """
 
     before: int
     after: int
     in_force: int | None
+    providers: list[ProviderVersions]
 
 
 class RunChanged(BaseModel):
@@ -54,6 +67,15 @@ class RunChanged(BaseModel):
     held: list[Any] | None
 
 
+def _numbers(versions: Versions) -> VersionNumbers:
+    return VersionNumbers(
+        before=versions.before,
+        after=versions.after,
+        in_force=versions.in_force,
+        providers=[ProviderVersions(**asdict(each)) for each in versions.providers],
+    )
+
+
 def told(conn: Connection, where: tuple[str, str], done: RunChange) -> RunChanged:
     """Return what a request answers that has changed the run `where` (DAG and run id)."""
     dag_id, run_id = where
@@ -71,8 +93,6 @@ def told(conn: Connection, where: tuple[str, str], done: RunChange) -> RunChange
         remade=done.remade,
         added=done.added,
         ends=done.ends,
-        versions=None
-        if numbers is None
-        else VersionNumbers(before=numbers.before, after=numbers.after, in_force=numbers.in_force),
+        versions=None if numbers is None else _numbers(numbers),
         held=None if held is None else as_data(held),
     )

@@ -1,0 +1,1 @@
+"""Object stores: paths in them, and how they are reached by connections."""
