@@ -22,6 +22,7 @@ class Gap(StrEnum):
     TASK_STATE = "task_state"
     CONTAINERS = "containers"
     PROVIDER = "provider"
+    RELEASE = "release"
     OTHER = "other"
 
 
@@ -61,8 +62,9 @@ SENTENCES: Final[Mapping[Gap, str]] = {
     ),
     Gap.SUBDAGS: "{name}: Headway has no SubDAGs, and nor has Airflow 3. Write a TaskGroup.",
     Gap.EMAIL: (
-        "{name}: Headway has no operator that sends mail. Pass email= to tasks, or "
-        "notify=Notifier(…) to tasks or the DAG; or send it with smtplib inside a @task."
+        "{name}: Headway has nothing of that name. A task sends mail by EmailOperator or "
+        "airflow.utils.email.send_email; email= of tasks, and notify=Notifier(…) of tasks and the "
+        "DAG, tell of failures."
     ),
     Gap.HITL: (
         "{name}: Headway has no operator that waits for a person. Let a second DAG go on, which "
@@ -87,6 +89,10 @@ SENTENCES: Final[Mapping[Gap, str]] = {
     Gap.PROVIDER: (
         "{name}: this provider package is not installed here. Install it where DAG files are "
         "parsed and tasks are run: headway providers install {package}."
+    ),
+    Gap.RELEASE: (
+        "{name}: the release of {package} that is installed here has nothing of that name. Its "
+        "changelog says what has taken the place of what it has dropped; write that."
     ),
     Gap.OTHER: (
         "{name}: Headway has nothing of that name. docs/from-airflow.md lists what it has; write "
@@ -124,7 +130,7 @@ _NAMES: Final[Mapping[Gap, str]] = {
     Gap.PLUGINS: "AirflowPlugin hookimpl Timetable",
     Gap.XCOM_BACKENDS: "BaseXCom XCom",
     Gap.SUBDAGS: "SubDagOperator",
-    Gap.EMAIL: "EmailOperator send_email send_email_smtp send_mime_email SmtpNotifier",
+    Gap.EMAIL: "send_mime_email SmtpNotifier",
     Gap.HITL: "ApprovalOperator HITLBranchOperator HITLEntryOperator HITLOperator",
     Gap.RETRY_POLICIES: "ExceptionRetryPolicy RetryAction RetryDecision RetryPolicy RetryRule",
     Gap.PRIORITY: "PriorityWeightStrategy",
@@ -147,8 +153,6 @@ _MODULES: Final[Mapping[str, Gap]] = {
     "airflow.timetables.datasets": Gap.ASSETS,
     "airflow.plugins_manager": Gap.PLUGINS,
     "airflow.listeners": Gap.PLUGINS,
-    "airflow.operators.email": Gap.EMAIL,
-    "airflow.operators.email_operator": Gap.EMAIL,
     "airflow.utils.email": Gap.EMAIL,
     "airflow.utils.session": Gap.DATABASE,
     "airflow.utils.db": Gap.DATABASE,
@@ -187,12 +191,24 @@ def _gap(whole: str, name: str | None) -> Gap:
         if above in _MODULES:
             return _MODULES[above]
         above = above.rpartition(".")[0]
-    return Gap.PROVIDER if _is_of_provider(whole) else Gap.OTHER
+    if not _is_of_provider(whole):
+        return Gap.OTHER
+    return Gap.RELEASE if _is_installed(_package(whole)) else Gap.PROVIDER
 
 
 def _is_of_provider(whole: str) -> bool:
     begin = "airflow.providers."
     return whole.startswith(begin) and not whole.startswith(f"{begin}standard")
+
+
+def _is_installed(package: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, distribution  # which take long to import
+
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _package(whole: str) -> str:

@@ -36,7 +36,10 @@ class LayerModule(ModuleType):
         try:
             return getattr(import_module(home), attribute)
         except AttributeError:
-            raise error_of(self.__name__, name) from None
+            of_provider = home.startswith(_PROVIDERS)
+            raise (
+                error_of(home, attribute) if of_provider else error_of(self.__name__, name)
+            ) from None
 
     def _for_provider(self, name: str, asking: FrameType) -> Any:
         """Return what a provider package is given; None for whoever else asks."""

@@ -52,7 +52,7 @@ def rendered(
     for field in operator.template_fields:
         setattr(operator, field, _with_files(operator, field, data))
     operator.prepare_template()
-    rendering = _Rendering(operator.dag, context, data)
+    rendering = _Rendering(operator.dag, context, data, operator)
     for field in operator.template_fields:
         value = rendering.of(getattr(operator, field), f"{operator.where}: {field}")
         setattr(operator, field, value)
@@ -94,6 +94,8 @@ class _Rendering:
     dag: "DAG | None"
     context: Context
     data: Collection[int]
+    operator: "BaseOperator | None" = None
+    """Whose fields these are, if it is an operator's."""
 
     @cached_property
     def environment(self) -> "SandboxedEnvironment":
@@ -113,8 +115,10 @@ class _Rendering:
             return self._param(item, where)
         if isinstance(item, str):
             return item if id(item) in self.data else self._text(item, where)
-        if type(item) in PLAIN or isinstance(item, type) or not hasattr(item, "template_fields"):
+        if type(item) in PLAIN or isinstance(item, type):
             return item
+        if not hasattr(item, "template_fields"):
+            return self.operator.render_object(item, self.context) if self.operator else item
         inner: Any = copy.copy(item)
         for field in inner.template_fields:
             setattr(inner, field, self.of(getattr(inner, field), f"{where}.{field}"))
