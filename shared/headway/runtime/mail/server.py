@@ -18,6 +18,8 @@ SECURITIES: Final = ("starttls", "ssl", "none")
 class MailError(HeadwayError):
     """A mail cannot be made, or is not taken by the mail server."""
 
+    code = "mail_not_sent"
+
 
 def mail_server(connection: Connection) -> smtplib.SMTP:
     """Reach the mail server as `security` says; what is none of these sends no password.
