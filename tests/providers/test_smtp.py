@@ -58,3 +58,14 @@ def test_a_letter_is_sent(run_dag: RunDag, inbox: tuple[Inbox, int]) -> None:
     assert letter["subject"] == "sales of 2024-01-05"
     assert body is not None
     assert body.get_content().strip() == "<b>20240105</b>"
+
+
+def test_the_sender_is_that_of_the_connection(run_dag: RunDag, inbox: tuple[Inbox, int]) -> None:
+    kept, port = inbox
+    extra = {"disable_ssl": True, "disable_tls": True, "from_email": "sales-{{ ds }}@example.org"}
+    post = {"conn_type": "smtp", "host": "127.0.0.1", "port": port, "extra": extra}
+
+    run_dag(SOURCE.replace('from_email="h@example.org",', ""), post=post)
+
+    letter = email.message_from_string(kept.letters[0], policy=email.policy.default)
+    assert letter["from"] == "sales-2024-01-05@example.org"

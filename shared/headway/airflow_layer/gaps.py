@@ -62,8 +62,9 @@ SENTENCES: Final[Mapping[Gap, str]] = {
     ),
     Gap.SUBDAGS: "{name}: Headway has no SubDAGs, and nor has Airflow 3. Write a TaskGroup.",
     Gap.EMAIL: (
-        "{name}: Headway has no operator that sends mail. Pass email= to tasks, or "
-        "notify=Notifier(…) to tasks or the DAG; or send it with smtplib inside a @task."
+        "{name}: Headway has nothing of that name. A task sends mail by EmailOperator or "
+        "airflow.utils.email.send_email; email= of tasks, and notify=Notifier(…) of tasks and the "
+        "DAG, tell of failures."
     ),
     Gap.HITL: (
         "{name}: Headway has no operator that waits for a person. Let a second DAG go on, which "
@@ -90,9 +91,9 @@ SENTENCES: Final[Mapping[Gap, str]] = {
         "parsed and tasks are run: headway providers install {package}."
     ),
     Gap.RELEASE: (
-        "{name}: {package} {version} is installed here, and has nothing of that name. Write the "
-        "name that this release has for it, or install a release that has it: headway providers "
-        "install {package}==…."
+        "{name}: {package} {version} is installed here, and has nothing of that name. Its "
+        "changelog says what has taken the place of what it has dropped: write that; or install a "
+        "release that has it: headway providers install {package}==…."
     ),
     Gap.OTHER: (
         "{name}: Headway has nothing of that name. docs/from-airflow.md lists what it has; write "
@@ -130,7 +131,7 @@ _NAMES: Final[Mapping[Gap, str]] = {
     Gap.PLUGINS: "AirflowPlugin hookimpl Timetable",
     Gap.XCOM_BACKENDS: "BaseXCom XCom",
     Gap.SUBDAGS: "SubDagOperator",
-    Gap.EMAIL: "EmailOperator send_email send_email_smtp send_mime_email SmtpNotifier",
+    Gap.EMAIL: "send_mime_email SmtpNotifier",
     Gap.HITL: "ApprovalOperator HITLBranchOperator HITLEntryOperator HITLOperator",
     Gap.RETRY_POLICIES: "ExceptionRetryPolicy RetryAction RetryDecision RetryPolicy RetryRule",
     Gap.PRIORITY: "PriorityWeightStrategy",
@@ -153,8 +154,6 @@ _MODULES: Final[Mapping[str, Gap]] = {
     "airflow.timetables.datasets": Gap.ASSETS,
     "airflow.plugins_manager": Gap.PLUGINS,
     "airflow.listeners": Gap.PLUGINS,
-    "airflow.operators.email": Gap.EMAIL,
-    "airflow.operators.email_operator": Gap.EMAIL,
     "airflow.utils.email": Gap.EMAIL,
     "airflow.utils.session": Gap.DATABASE,
     "airflow.utils.db": Gap.DATABASE,

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         WeekDay,
     )
     from headway.sdk.operators.decorators import setup, task, teardown
+    from headway.sdk.operators.email import EmailOperator
     from headway.sdk.operators.empty import EmptyOperator
     from headway.sdk.operators.latest_only import LatestOnlyOperator
     from headway.sdk.operators.spark_sql import SparkSQLOperator
@@ -95,6 +96,7 @@ __all__ = [
     "DeadlineReference",
     "Delayed",
     "EdgeModifier",
+    "EmailOperator",
     "EmptyOperator",
     "EventsTimetable",
     "ExternalPythonOperator",
@@ -176,6 +178,7 @@ _HOMES: Final = {
         "BranchDayOfWeekOperator",
         "WeekDay",
     ),
+    "headway.sdk.operators.email": ("EmailOperator",),
     "headway.sdk.operators.empty": ("EmptyOperator",),
     "headway.sdk.operators.latest_only": ("LatestOnlyOperator",),
     "headway.sdk.authoring.python_operator": ("PythonOperator",),

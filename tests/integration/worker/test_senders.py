@@ -1,19 +1,16 @@
 """Senders against servers of this machine: what arrives, under which key, and what fails."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from email.message import Message as Mail
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
 from threading import Thread
 from typing import Any, cast
 
 import pytest
-from aiosmtpd.controller import Controller
-from aiosmtpd.handlers import Message as Mailbox
 from aiosmtpd.smtp import AuthResult, LoginPassword
+from tests.integration.mail_servers import mail_server
 
 from headway.domain.connection import Connection
 from headway.domain.states import Outcome
@@ -59,32 +56,6 @@ def web() -> Iterator[Received]:
     server.shutdown()
     server.server_close()
     thread.join()
-
-
-@contextmanager
-def mail_server(gone: Sequence[str] = (), **given: Any) -> Iterator[tuple[int, list[Mail]]]:
-    mails: list[Mail] = []
-
-    class Box(Mailbox):
-        async def handle_RCPT(self, *given: Any) -> str:  # noqa: N802 - its library's name
-            envelope, address = given[2:4]
-            if address in gone:
-                return "550 5.1.1 no such user"
-            envelope.rcpt_tos.append(address)
-            return "250 OK"
-
-        def handle_message(self, message: Mail) -> None:
-            mails.append(message)
-
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    controller = Controller(Box(), hostname="127.0.0.1", port=port, **given)
-    controller.start()
-    try:
-        yield port, mails
-    finally:
-        controller.stop()
 
 
 def connection(conn_type: str, port: int, **given: Any) -> Connection:

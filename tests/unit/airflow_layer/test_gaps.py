@@ -16,9 +16,7 @@ def missing(statement: str) -> AirflowGapError:
 @pytest.mark.parametrize(
     ("statement", "gap", "said"),
     [
-        ("from airflow.sdk import BaseSensorOperator", Gap.SENSORS, "no sensors yet"),
         ("from airflow.sensors.base import x", Gap.SENSORS, "retries and retry_delay"),
-        ("from airflow.operators.sensors import ExternalTaskSensor", Gap.SENSORS, "sensors yet"),
         ("from airflow.providers.standard.sensors.python import x", Gap.SENSORS, "sensors yet"),
         ("from airflow.triggers.base import BaseTrigger", Gap.DEFERRAL, "no deferrable operators"),
         ("from airflow.exceptions import TaskDeferred", Gap.DEFERRAL, "no triggers yet"),
@@ -45,8 +43,12 @@ def missing(statement: str) -> AirflowGapError:
         ("from airflow.plugins_manager import AirflowPlugin", Gap.PLUGINS, "no plugins"),
         ("from airflow.timetables.base import Timetable", Gap.PLUGINS, "docs/timetables.md"),
         ("from airflow.operators.subdag import SubDagOperator", Gap.SUBDAGS, "TaskGroup"),
-        ("from airflow.operators.email import EmailOperator", Gap.EMAIL, "Pass email= to tasks"),
-        ("from airflow.utils.email import send_email", Gap.EMAIL, "smtplib"),
+        ("from airflow.utils.email import send_mime_email", Gap.EMAIL, "by EmailOperator or"),
+        (
+            "from airflow.providers.smtp.notifications.smtp import SmtpNotifier",
+            Gap.PROVIDER,
+            "headway providers install apache-airflow-providers-smtp.",
+        ),
         ("from airflow.sdk import RetryPolicy", Gap.RETRY_POLICIES, "retry_on="),
         (
             "from airflow.providers.apache.livy.hooks.livy import LivyHook",
@@ -74,6 +76,31 @@ def test_it_says_what_it_is(statement: str, gap: Gap, said: str) -> None:
     assert said in str(error)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from airflow.sensors.external_task import ExternalTaskSensor as Sensor",
+        "from airflow.sensors.external_task_sensor import ExternalTaskMarker as Sensor",
+        "from airflow.operators.sensors import ExternalTaskSensor as Sensor",
+        "from airflow.contrib.sensors.file_sensor import FileSensor as Sensor",
+        "from airflow.providers.standard.sensors.python import PythonSensor as Sensor",
+        "from airflow.sensors.base_sensor_operator import BaseSensorOperator as Base\n"  # noqa: ISC004
+        "class Sensor(Base): ...",
+        "from airflow.sdk import BaseSensorOperator, PokeReturnValue\n"  # noqa: ISC004
+        "class Sensor(BaseSensorOperator):\n"
+        "    def poke(self, context): return PokeReturnValue(True)",
+    ],
+)
+def test_a_sensor_is_imported_and_refused_when_it_is_made(statement: str) -> None:
+    given: dict[str, object] = {"__name__": "a_dag_file"}
+    exec(statement, given)
+
+    for call in ("Sensor(task_id='s')", "Sensor.partial(task_id='s')"):
+        with pytest.raises(AirflowGapError, match="Headway has no sensors yet") as raised:
+            exec(call, given)
+        assert raised.value.gap is Gap.SENSORS
+
+
 def test_there_is_a_sentence_for_each() -> None:
     assert SENTENCES.keys() == set(Gap)
     for sentence in SENTENCES.values():
@@ -84,7 +111,7 @@ def test_a_file_may_try_another_import() -> None:
     given: dict[str, object] = {}
     exec(
         "try:\n    from airflow.sensors.x import X\nexcept ImportError:\n    X = None\n"
-        "try:\n    import airflow.sensors.python\nexcept ModuleNotFoundError:\n    Y = None\n",
+        "try:\n    import airflow.assets.base\nexcept ModuleNotFoundError:\n    Y = None\n",
         given,
     )
 

@@ -16,13 +16,15 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from headway.domain.connection import Connection
+from headway.runtime.mail.server import (
+    TIMEOUT,
+    MailError,
+    mail_server,
+    refusal,
+    refused,
+    sender_of,
+)
 from headway_worker.notifications.message import Message, NotificationError
-
-TIMEOUT: Final = 20.0
-"""Seconds that a receiver may take for each step of its answer."""
-
-SECURITIES: Final = ("starttls", "ssl", "none")
-"""How a mail server is reached: with TLS from its STARTTLS on, with TLS from the start, or not."""
 
 PAGERDUTY: Final = "https://events.pagerduty.com"
 
@@ -48,7 +50,9 @@ def send(connection: Connection, message: Message, to: Sequence[str]) -> str | N
     try:
         return sender(connection, message, to)
     except smtplib.SMTPException as error:
-        raise NotificationError(f"The mail server refuses it: {_of_smtp(error)}") from None
+        raise NotificationError(f"The mail server refuses it: {refusal(error)}") from None
+    except MailError as error:
+        raise NotificationError(str(error)) from None
     except (OSError, ssl.SSLError, ValueError) as error:
         raise NotificationError(f"It cannot be sent: {error}") from None
 
@@ -60,7 +64,7 @@ def by_mail(connection: Connection, message: Message, to: Sequence[str]) -> str 
     """
     extra = connection.extra
     receivers = [*to] or _texts(extra.get("to"))
-    sender = str(extra.get("from") or connection.login or "")
+    sender = sender_of(connection)
     if not receivers or not sender:
         raise NotificationError(
             f"The connection {connection.conn_id!r} needs from and to in its extra."
@@ -70,35 +74,9 @@ def by_mail(connection: Connection, message: Message, to: Sequence[str]) -> str 
     mail["Message-ID"] = f"<{message.key}@{sender.rpartition('@')[2].strip('> ') or 'headway'}>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(message.body)
-    with _mail_server(connection) as server:
-        if connection.password is not None:
-            server.login(connection.login or "", connection.password)
-        refused = server.send_message(mail)
-    if not refused:
-        return None
-    return f"Sent, but the mail server has refused {_refused(refused)}."
-
-
-def _mail_server(connection: Connection) -> smtplib.SMTP:
-    """Reach the mail server as `security` says; what is none of these sends no password."""
-    given = connection.extra.get("security")
-    security = "starttls" if given is None else str(given).lower()
-    if security not in SECURITIES:
-        raise NotificationError(
-            f"The connection {connection.conn_id!r} has a security in its extra that is none of "
-            f"{', '.join(SECURITIES)}; write one of these."
-        )
-    host, secure = connection.host or "localhost", ssl.create_default_context()
-    if security == "ssl":
-        return smtplib.SMTP_SSL(host, connection.port or 465, timeout=TIMEOUT, context=secure)
-    server = smtplib.SMTP(host, connection.port or 587, timeout=TIMEOUT)
-    if security == "starttls":
-        try:
-            server.starttls(context=secure)
-        except BaseException:
-            server.close()
-            raise
-    return server
+    with mail_server(connection) as server:
+        lost = server.send_message(mail)
+    return f"Sent, but the mail server has refused {refused(lost)}." if lost else None
 
 
 def by_slack(connection: Connection, message: Message, _: Sequence[str]) -> None:
@@ -221,23 +199,6 @@ def _host(url: str) -> str:
     if place.scheme not in {"http", "https"} or not place.hostname:
         raise NotificationError("The connection has no http or https URL.")
     return place.hostname
-
-
-def _of_smtp(error: smtplib.SMTPException) -> str:
-    if isinstance(error, smtplib.SMTPRecipientsRefused):
-        return f"it takes none of {_refused(error.recipients)}"
-    if isinstance(error, smtplib.SMTPResponseException):
-        return _answer(error.smtp_code, error.smtp_error)
-    return str(error) or type(error).__name__
-
-
-def _refused(given: Mapping[str, tuple[int, bytes]]) -> str:
-    return ", ".join(f"{whom} ({_answer(*answer)})" for whom, answer in given.items())
-
-
-def _answer(code: int, said: bytes | str) -> str:
-    text = said.decode(errors="replace") if isinstance(said, bytes) else said
-    return f"{code} {text}"
 
 
 def _texts(value: object) -> list[str]:

@@ -7,6 +7,7 @@ import pendulum
 
 from headway.airflow_layer.counterparts.calls import import_string
 from headway.airflow_layer.counterparts.exceptions import AirflowConfigException
+from headway.airflow_layer.counterparts.installed_providers import default_of_option
 from headway.sdk.authoring.current import DagFile, current_file
 from headway.sdk.authoring.definition import DAG
 from headway.sdk.running.context import running_context
@@ -38,6 +39,8 @@ class LayerConfiguration:
     def get(self, section: str, key: str, fallback: Any = _UNSET, **_: Any) -> Any:
         """Return the text of an option, or the fallback."""
         found = _find(section.lower(), key.lower())
+        if found is None and fallback is _UNSET:
+            found = default_of_option(section.lower(), key.lower())
         if found is not None:
             return found
         if fallback is _UNSET:

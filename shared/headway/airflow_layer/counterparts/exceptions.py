@@ -64,3 +64,35 @@ class RemovedInAirflow3Warning(DeprecationWarning):
 
 class RemovedInAirflow4Warning(DeprecationWarning):
     """Airflow 4 will drop what is used."""
+
+
+class ExternalDagNotFoundError(AirflowException):
+    """A DAG elsewhere is not there."""
+
+
+class ExternalTaskNotFoundError(AirflowException):
+    """A task elsewhere is not there."""
+
+
+class ExternalTaskGroupNotFoundError(AirflowException):
+    """A group of tasks elsewhere is not there."""
+
+
+class ExternalDagDeletedError(AirflowException):
+    """A DAG elsewhere is there no longer."""
+
+
+class ExternalDagFailedError(AirflowException):
+    """A DAG elsewhere has failed."""
+
+
+class ExternalTaskFailedError(AirflowException):
+    """A task elsewhere has failed."""
+
+
+class ExternalTaskGroupFailedError(AirflowException):
+    """A group of tasks elsewhere has failed."""
+
+
+class DuplicateStateError(AirflowException):
+    """A state is both one to wait for and one to fail by."""

@@ -71,6 +71,16 @@ def hook_class(conn_type: str, conn_id: str) -> Any:
     return getattr(import_module(module), name)
 
 
+def default_of_option(section: str, key: str) -> str | None:
+    """Return the default of an option of Airflow's configuration that a provider package has."""
+    for provider in _providers().values():
+        options = (provider.data.get("config") or {}).get(section, {}).get("options", {})
+        default = options.get(key, {}).get("default")
+        if default is not None:
+            return str(default)
+    return None
+
+
 def forget() -> None:
     """Ask the packages anew, after others were installed."""
     _hooks.cache_clear()

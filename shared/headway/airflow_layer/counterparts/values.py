@@ -2,8 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from headway.sdk.exceptions import AirflowException
+
+_KEY: Final = re.compile(r"[\w.-]+")
 
 T = TypeVar("T")
 
@@ -48,6 +52,14 @@ def chunks(items: Sequence[T], chunk_size: int) -> Iterator[Sequence[T]]:
         yield items[start : start + chunk_size]
 
 
+def as_flattened_list(iterable: Iterable[Any]) -> list[Any]:
+    """Return the items of iterables in iterables as one list; text is an item."""
+    items: list[Any] = []
+    for item in iterable:
+        items.extend(as_flattened_list(item) if is_container(item) else [item])
+    return items
+
+
 def is_container(obj: object) -> bool:
     """Return whether a value holds others; text does not."""
     return hasattr(obj, "__iter__") and not isinstance(obj, str)
@@ -56,6 +68,20 @@ def is_container(obj: object) -> bool:
 def convert_camel_to_snake(camel_str: str) -> str:
     """Return a name such as `someName` as `some_name`."""
     return re.sub(r"(?<!^)([A-Z])", r"_\1", camel_str).lower()
+
+
+def validate_key(k: str, max_length: int = 250) -> None:
+    """Raise AirflowException unless a text has letters, digits, dashes, dots, underscores only."""
+    if not isinstance(k, str):
+        raise TypeError(f"The key has to be a string and is {type(k).__name__}: {k!r}.")
+    if len(k) > max_length:
+        raise AirflowException(
+            f"The key {k!r} has {len(k)} characters; it may have {max_length} at most."
+        )
+    if not _KEY.fullmatch(k):
+        raise AirflowException(
+            f"The key {k!r} has to be made of letters, digits, dashes, dots and underscores only."
+        )
 
 
 def to_boolean(astring: str | None) -> bool:

@@ -15,6 +15,7 @@ from headway.airflow_layer.names.rows import (
     modules,
     of,
 )
+from headway.airflow_layer.names.sensors import BASES
 
 _VERSION: Final = of(f"{LAYER}.counterparts.version", "__version__=VERSION")
 _DAG: Final = of(DAGS, "DAG dag")
@@ -67,6 +68,7 @@ _SDK: Final = {
     **_RULES,
     **_TIMETABLES,
     **_INSTANCE,
+    **BASES,
     **of(f"{LAYER}.counterparts.configuration", "conf"),
     **of(f"{LAYER}.counterparts.calls", "get_parsing_context"),
 }

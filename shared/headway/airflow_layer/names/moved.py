@@ -1,142 +1,83 @@
 """What Airflow 1 and 2 had and provider packages have now: hooks and operators, by old module."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from headway.airflow_layer.names.rows import HOOKS, LAYER, moved, of
 
 _FORMER: Final = f"{LAYER}.tolerance.former_operators"
+_FORMER_KUBERNETES: Final = f"{LAYER}.tolerance.former_kubernetes"
+_CNCF: Final = "airflow.providers.cncf.kubernetes"
+_FILE: Final = Path(__file__).with_name("moved_classes.txt")
 
 _HOOKS: Final = """
-    dbapi_hook: common.sql.hooks.sql
-        DbApiHook
     dbapi: common.sql.hooks.sql
         DbApiHook
-    postgres_hook: postgres.hooks.postgres
-        PostgresHook
-    mysql_hook: mysql.hooks.mysql
-        MySqlHook
-    sqlite_hook: sqlite.hooks.sqlite
-        SqliteHook
-    mssql_hook: microsoft.mssql.hooks.mssql
-        MsSqlHook
-    oracle_hook: oracle.hooks.oracle
-        OracleHook
-    jdbc_hook: jdbc.hooks.jdbc
-        JdbcHook
-    presto_hook: presto.hooks.presto
-        PrestoHook
-    hive_hooks: apache.hive.hooks.hive
-        HiveCliHook HiveMetastoreHook HiveServer2Hook
-    webhdfs_hook: apache.hdfs.hooks.webhdfs
-        WebHDFSHook
-    http_hook: http.hooks.http
-        HttpHook
-    S3_hook: amazon.aws.hooks.s3
-        S3Hook
-    docker_hook: docker.hooks.docker
-        DockerHook
-    slack_hook: slack.hooks.slack
-        SlackHook
-    samba_hook: samba.hooks.samba
-        SambaHook
-"""
-
-_CONTRIB_HOOKS: Final = """
-    ssh_hook: ssh.hooks.ssh
-        SSHHook
-    sftp_hook: sftp.hooks.sftp
-        SFTPHook
-    ftp_hook: ftp.hooks.ftp
-        FTPHook FTPSHook
-    aws_hook: amazon.aws.hooks.base_aws
-        AwsHook=AwsBaseHook
-    emr_hook: amazon.aws.hooks.emr
-        EmrHook
-    aws_athena_hook: amazon.aws.hooks.athena
-        AWSAthenaHook=AthenaHook
-    aws_lambda_hook: amazon.aws.hooks.lambda_function
-        AwsLambdaHook=LambdaHook
-    bigquery_hook: google.cloud.hooks.bigquery
-        BigQueryHook
-    gcs_hook: google.cloud.hooks.gcs
-        GoogleCloudStorageHook=GCSHook
-    snowflake_hook: snowflake.hooks.snowflake
-        SnowflakeHook
-    databricks_hook: databricks.hooks.databricks
-        DatabricksHook
-    mongo_hook: mongo.hooks.mongo
-        MongoHook
-    redis_hook: redis.hooks.redis
-        RedisHook
-    slack_webhook_hook: slack.hooks.slack_webhook
-        SlackWebhookHook
-    wasb_hook: microsoft.azure.hooks.wasb
-        WasbHook
 """
 
 _OPERATORS: Final = """
-    sql: common.sql.operators.sql
-        BranchSQLOperator
-        SQLCheckOperator
-        SQLIntervalCheckOperator
-        SQLThresholdCheckOperator
-        SQLValueCheckOperator
-    check_operator: common.sql.operators.sql
-        CheckOperator=SQLCheckOperator
-        ValueCheckOperator=SQLValueCheckOperator
-        IntervalCheckOperator=SQLIntervalCheckOperator
     generic_transfer: common.sql.operators.generic_transfer
         GenericTransfer
     http_operator: http.operators.http
         SimpleHttpOperator=HttpOperator
-    hive_operator: apache.hive.operators.hive
-        HiveOperator
-    hive_to_mysql: apache.hive.transfers.hive_to_mysql
-        HiveToMySqlOperator HiveToMySqlTransfer=HiveToMySqlOperator
-    docker_operator: docker.operators.docker
-        DockerOperator
-    slack_operator: slack.operators.slack
-        SlackAPIOperator SlackAPIPostOperator
     s3_file_transform_operator: amazon.aws.operators.s3
         S3FileTransformOperator
-    redshift_to_s3_operator: amazon.aws.transfers.redshift_to_s3
-        RedshiftToS3Operator RedshiftToS3Transfer=RedshiftToS3Operator
-    s3_to_redshift_operator: amazon.aws.transfers.s3_to_redshift
-        S3ToRedshiftOperator S3ToRedshiftTransfer=S3ToRedshiftOperator
-    papermill_operator: papermill.operators.papermill
-        PapermillOperator
 """
 
 _CONTRIB_OPERATORS: Final = """
-    ssh_operator: ssh.operators.ssh
-        SSHOperator
-    sftp_operator: sftp.operators.sftp
-        SFTPOperator
     emr_create_job_flow_operator: amazon.aws.operators.emr
         EmrCreateJobFlowOperator
     emr_add_steps_operator: amazon.aws.operators.emr
         EmrAddStepsOperator
     emr_terminate_job_flow_operator: amazon.aws.operators.emr
         EmrTerminateJobFlowOperator
-    aws_athena_operator: amazon.aws.operators.athena
-        AWSAthenaOperator=AthenaOperator
     ecs_operator: amazon.aws.operators.ecs
         ECSOperator=EcsRunTaskOperator
-    bigquery_get_data: google.cloud.operators.bigquery
-        BigQueryGetDataOperator
-    bigquery_check_operator: google.cloud.operators.bigquery
-        BigQueryCheckOperator BigQueryValueCheckOperator
-    gcs_to_bq: google.cloud.transfers.gcs_to_bigquery
-        GoogleCloudStorageToBigQueryOperator=GCSToBigQueryOperator
-    bigquery_to_gcs: google.cloud.transfers.bigquery_to_gcs
-        BigQueryToCloudStorageOperator=BigQueryToGCSOperator
-    databricks_operator: databricks.operators.databricks
-        DatabricksRunNowOperator DatabricksSubmitRunOperator
-    kubernetes_pod_operator: cncf.kubernetes.operators.pod
-        KubernetesPodOperator
-    slack_webhook_operator: slack.operators.slack_webhook
-        SlackWebhookOperator
+    s3_copy_object_operator: amazon.aws.operators.s3
+        S3CopyObjectOperator
+    s3_delete_objects_operator: amazon.aws.operators.s3
+        S3DeleteObjectsOperator
+    s3_list_operator: amazon.aws.operators.s3
+        S3ListOperator
+    sagemaker_base_operator: amazon.aws.operators.sagemaker
+        SageMakerBaseOperator
+    sagemaker_endpoint_config_operator: amazon.aws.operators.sagemaker
+        SageMakerEndpointConfigOperator
+    sagemaker_endpoint_operator: amazon.aws.operators.sagemaker
+        SageMakerEndpointOperator
+    sagemaker_model_operator: amazon.aws.operators.sagemaker
+        SageMakerModelOperator
+    sagemaker_training_operator: amazon.aws.operators.sagemaker
+        SageMakerTrainingOperator
+    sagemaker_transform_operator: amazon.aws.operators.sagemaker
+        SageMakerTransformOperator
+    sagemaker_tuning_operator: amazon.aws.operators.sagemaker
+        SageMakerTuningOperator
+"""
+
+_CONTRIB_SENSORS: Final = """
+    emr_base_sensor: amazon.aws.sensors.emr
+        EmrBaseSensor
+    emr_job_flow_sensor: amazon.aws.sensors.emr
+        EmrJobFlowSensor
+    emr_step_sensor: amazon.aws.sensors.emr
+        EmrStepSensor
+    sagemaker_base_sensor: amazon.aws.sensors.sagemaker
+        SageMakerBaseSensor
+    sagemaker_endpoint_sensor: amazon.aws.sensors.sagemaker
+        SageMakerEndpointSensor
+    sagemaker_transform_sensor: amazon.aws.sensors.sagemaker
+        SageMakerTransformSensor
+    sagemaker_tuning_sensor: amazon.aws.sensors.sagemaker
+        SageMakerTuningSensor
+"""
+
+_PARTS_OF_PODS: Final = """
+    volume                Volume
+    volume_mount          VolumeMount
+    pod                   Port Resources
+    pod_runtime_info_env  PodRuntimeInfoEnv
 """
 
 _PROVIDERS: Final = """
@@ -177,18 +118,45 @@ def _former() -> dict[str, dict[str, str]]:
     return {module: of(_FORMER, name) for module, name in lines}
 
 
-_OLD_HOOKS: Final = moved("airflow.hooks", _HOOKS)
+def _parts_of_pods() -> dict[str, dict[str, str]]:
+    lines = [line.split() for line in _PARTS_OF_PODS.strip().splitlines()]
+    return {
+        f"{folder}.{module}": of(_FORMER_KUBERNETES, " ".join(names))
+        for folder in ("airflow.kubernetes", "airflow.contrib.kubernetes", f"{_CNCF}.backcompat")
+        for module, *names in lines
+    }
+
+
+def _classes() -> dict[str, dict[str, str]]:
+    """Return the rows of the file."""
+    found: dict[str, dict[str, str]] = {}
+    for line in _FILE.read_text().splitlines():
+        if not line.startswith("#"):
+            module, name, target = line.split()
+            home, _, new = target.rpartition(".")
+            found.setdefault(f"airflow.{module}", {})[name] = f"airflow.providers.{home}:{new}"
+    return found
+
+
+_CLASSES: Final = _classes()
+_OLD_HOOKS: Final = {
+    **{module: names for module, names in _CLASSES.items() if module.startswith("airflow.hooks.")},
+    **moved("airflow.hooks", _HOOKS),
+}
 
 MODULES: Final[Mapping[str, Mapping[str, str]]] = {
+    **_CLASSES,
     **_OLD_HOOKS,
     "airflow.hooks": {
-        **HOOKS,
         **{name: home for names in _OLD_HOOKS.values() for name, home in names.items()},
+        **HOOKS,
     },
-    **moved("airflow.contrib.hooks", _CONTRIB_HOOKS),
     **moved("airflow.operators", _OPERATORS),
     **moved("airflow.contrib.operators", _CONTRIB_OPERATORS),
+    **moved("airflow.contrib.sensors", _CONTRIB_SENSORS),
     **moved("airflow.providers", _PROVIDERS),
+    "airflow.contrib.kubernetes.secret": _CLASSES["airflow.kubernetes.secret"],
+    **_parts_of_pods(),
     **_former(),
 }
 

@@ -23,6 +23,7 @@ _BRANCH: Final = of(OPERATORS, "BaseBranchOperator")
 _DATETIME: Final = of(OPERATORS, "BranchDateTimeOperator")
 _WEEKDAY: Final = of(OPERATORS, "BranchDayOfWeekOperator")
 _TRIGGER: Final = of(OPERATORS, "TriggerDagRunOperator")
+_EMAIL: Final = of(OPERATORS, "EmailOperator")
 _SUBMIT: Final = of(OPERATORS, "SparkSubmitOperator")
 
 
@@ -41,7 +42,12 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     **modules(_both("datetime"), _DATETIME),
     **modules(_both("weekday"), _WEEKDAY),
     **modules(_both("trigger_dagrun", "dagrun_operator"), _TRIGGER),
-    "airflow.operators": {**_BASH, **_PYTHON, **_EMPTY, **_TRIGGER},
+    **modules(
+        "airflow.operators.email airflow.operators.email_operator "
+        "airflow.providers.smtp.operators.smtp",
+        _EMAIL,
+    ),
+    "airflow.operators": {**_BASH, **_PYTHON, **_EMPTY, **_TRIGGER, **_EMAIL},
     f"{_SPARK}.spark_submit": _SUBMIT,
     "airflow.contrib.operators.spark_submit_operator": _SUBMIT,
 }

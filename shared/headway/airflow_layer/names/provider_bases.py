@@ -9,14 +9,14 @@ from typing import Final
 from headway.airflow_layer.names.rows import LAYER, SDK, modules, of
 
 _BASES: Final = f"{LAYER}.counterparts.provider_bases"
-_SENSORS: Final = of(
-    f"{LAYER}.tolerance.sensors", "BaseSensorOperator=LayerSensor PokeReturnValue poke_mode_only"
-)
 _TRIGGERS: Final = of(
     _BASES, "BaseTrigger=LayerTrigger BaseEventTrigger TriggerEvent StartTriggerArgs"
 )
 _XCOM: Final = of(_BASES, "XCom XCOM_RETURN_KEY")
 _SKIPS: Final = of(SDK, "SkipMixin")
+_DEFERRED: Final = of(_BASES, "TaskDeferred")
+_ASYNC: Final = of(f"{LAYER}.tolerance.async_operators", "BaseAsyncOperator")
+_EXCEPTIONS: Final = f"{LAYER}.counterparts.exceptions"
 
 _MASKING: Final = of(f"{LAYER}.counterparts.masking", "mask_secret")
 _INSTANCES: Final = {
@@ -28,9 +28,9 @@ _PROCESSES: Final = f"{LAYER}.counterparts.processes"
 _MANAGER: Final = f"{LAYER}.counterparts.installed_providers"
 
 MODULES: Final[Mapping[str, Mapping[str, str]]] = {
-    "airflow.sdk": {**_SENSORS, **_XCOM},
-    **modules("airflow.sensors.base airflow.sdk.bases.sensor", _SENSORS),
+    "airflow.sdk": _XCOM,
     **modules("airflow.triggers.base airflow.sdk.bases.trigger", _TRIGGERS),
+    **modules("airflow.exceptions airflow.sdk.exceptions", _DEFERRED),
     **modules("airflow.models.xcom airflow.sdk.execution_time.xcom airflow.utils.xcom", _XCOM),
     "airflow.models": {**_XCOM, **_SKIPS},
     **modules(
@@ -46,6 +46,17 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     "airflow.utils.yaml": of("yaml", "safe_load safe_dump dump load YAMLError"),
     "airflow.utils.hashlib_wrapper": of(f"{LAYER}.counterparts.values", "md5"),
     "airflow.plugins_manager": of(_BASES, "AirflowPlugin"),
+    "airflow.settings": of(_BASES, "pod_mutation_hook"),
+    "airflow.utils.deprecation_tools": of(_BASES, "add_deprecated_classes"),
+    "airflow.sdk.bases.decorator": of(_BASES, "is_async_callable"),
+    "airflow.sdk.bases.operator": _ASYNC,
+    "airflow.providers.standard.exceptions": of(
+        _EXCEPTIONS,
+        "DuplicateStateError ExternalDagDeletedError ExternalDagFailedError "
+        "ExternalDagNotFoundError ExternalTaskFailedError ExternalTaskGroupFailedError "
+        "ExternalTaskGroupNotFoundError ExternalTaskNotFoundError",
+    ),
+    "airflow.security.utils": of(_BASES, "get_components replace_hostname_pattern"),
     "airflow.security.kerberos": of(_BASES, "renew_from_kt"),
     **modules("airflow.models.taskinstance airflow.models.taskinstancekey", _INSTANCES),
     "airflow.providers_manager": of(_MANAGER, "ProvidersManager"),

@@ -35,7 +35,8 @@ _TIMES: Final = of(
 _HELPERS: Final = {
     **of(
         f"{_PARTS}.values",
-        "prune_dict exactly_one at_most_one merge_dicts chunks is_container convert_camel_to_snake",
+        "prune_dict exactly_one at_most_one merge_dicts chunks is_container convert_camel_to_snake "
+        "validate_key as_flattened_list",
     ),
     **of(SDK, "chain cross_downstream"),
 }
@@ -75,13 +76,21 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     ),
     "airflow.utils.strings": of(f"{_PARTS}.values", "to_boolean"),
     "airflow.utils.platform": of(f"{_PARTS}.calls", "getuser"),
+    "airflow.utils.email": of(
+        f"{LAYER}.tolerance.mail",
+        "send_email send_email_smtp build_mime_message get_email_address_list",
+    ),
     "airflow.utils.context": of(SDK, "Context"),
     "airflow.utils.operator_helpers": of(
         f"{_PARTS}.calls", "determine_kwargs context_to_airflow_vars"
     ),
     "airflow.utils.types": {**_NOTSET, **of("headway.domain.states", "DagRunType=RunType")},
     "airflow.sdk.definitions._internal.types": _NOTSET,
-    **modules("airflow.utils.weekday airflow.providers.standard.utils.weekday", _WEEKDAY),
+    **modules(
+        "airflow.utils.weekday airflow.contrib.utils.weekday "
+        "airflow.providers.standard.utils.weekday",
+        _WEEKDAY,
+    ),
     "airflow.utils.dag_parsing_context": of(f"{_PARTS}.calls", "get_parsing_context"),
     "airflow.compat.functools": of("functools", "cached_property cache"),
     "airflow.typing_compat": of("typing", "Literal Protocol TypedDict TypeGuard Self Unpack"),

@@ -11,19 +11,24 @@ from headway.airflow_layer.names import (
     operators,
     provider_bases,
     renamed,
+    sensors,
     support,
 )
 
-_IF_NOT_INSTALLED: Final = moved.OF_PROVIDERS | {"airflow.providers.common.compat.sdk"}
+_IF_NOT_INSTALLED: Final = moved.OF_PROVIDERS | {
+    "airflow.providers.common.compat.sdk",
+    "airflow.providers.smtp.operators.smtp",
+}
 """Modules of provider packages that work as they are."""
 
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 MODULES: Final[Mapping[str, Mapping[str, str]]] = {
+    **moved.MODULES,
     **authoring.MODULES,
     **operators.MODULES,
     **support.MODULES,
-    **moved.MODULES,
+    **sensors.MODULES,
 }
 """For each module of Airflow its names, and of each the counterpart as `module:attribute`."""
 

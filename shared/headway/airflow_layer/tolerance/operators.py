@@ -13,6 +13,9 @@ from headway import sdk
 from headway.airflow_layer.gaps import error_of
 from headway.airflow_layer.notes import note
 from headway.airflow_layer.tolerance.arguments import by_name, of_task
+from headway.airflow_layer.tolerance.stored_objects import as_data
+from headway.airflow_layer.tolerance.templating import RendersObjects
+from headway.domain.arguments import PLAIN
 from headway.sdk.authoring.current import current_dag
 from headway.sdk.authoring.operator import BaseOperator as Plain
 from headway.sdk.authoring.operator import OperatorType, accepted_names, place
@@ -34,8 +37,13 @@ class TolerantOperatorType(OperatorType, ABCMeta):
         return super().__call__(**_tidy(cls, given))
 
 
-class TolerantOperator(Plain, metaclass=TolerantOperatorType):
+class TolerantOperator(RendersObjects, metaclass=TolerantOperatorType):
     """What all operators of the layer are."""
+
+    @classmethod
+    def as_data(cls, item: object) -> object:
+        """Return how an object among the arguments is stored with the DAG."""
+        return item if type(item) in PLAIN else as_data(item)
 
     @classmethod
     def partial(cls, **arguments: Any) -> Any:

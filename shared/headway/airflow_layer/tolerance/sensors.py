@@ -1,7 +1,7 @@
-"""What sensors of provider packages derive from, so that they load: none can be made."""
+"""Sensors: a file that imports them, or derives from them, loads; none can be made."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from headway.airflow_layer.gaps import error_of
 from headway.airflow_layer.tolerance.operators import TolerantOperator, TolerantOperatorType
@@ -42,3 +42,22 @@ class PokeReturnValue:
 def poke_mode_only(sensor: type) -> type:
     """Return the sensor: there is no other mode here."""
     return sensor
+
+
+STANDARD: Final = frozenset(
+    {
+        *("BashSensor", "DateTimeSensor", "DateTimeSensorAsync", "DayOfWeekSensor"),
+        *("ExternalTaskMarker", "ExternalTaskSensor", "ExternalTaskSensorLink", "FileSensor"),
+        *("PythonSensor", "TimeDeltaSensor", "TimeDeltaSensorAsync", "TimeSensor"),
+        *("TimeSensorAsync", "WaitSensor"),
+    }
+)
+"""Sensors that Airflow itself has, and what belongs to them."""
+
+
+def __getattr__(name: str) -> type:
+    if name not in STANDARD:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = SensorType(name, (LayerSensor,), {"__module__": "airflow.sensors"})
+    globals()[name] = made
+    return made

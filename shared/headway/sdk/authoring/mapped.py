@@ -73,7 +73,7 @@ class MappedOperator(BaseOperator):
         with self.dag or nullcontext():
             operator = self.blueprint.operator.make_apart(arguments, lambda: where)
         operator.dag, operator.task_group, operator.spec = self.dag, self.task_group, self.spec
-        operator.conditions = self.conditions
+        operator.run_conditions = self.run_conditions
         operator.upstream_task_ids = self.upstream_task_ids
         operator.downstream_task_ids = self.downstream_task_ids
         return operator, items

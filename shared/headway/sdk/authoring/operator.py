@@ -59,7 +59,7 @@ class OperatorType(type):
             raise
         if not isinstance(operator, BaseOperator) or not hasattr(operator, "spec"):
             raise DagError(f"{where()}: {cls.__name__} must call super().__init__(**kwargs).")
-        operator.arguments = {
+        operator.given_arguments = {
             name: value
             for name, value in arguments.items()
             if name not in TASK_OPTIONS and name != "task_id"
@@ -93,10 +93,11 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     skipped_task_ids: frozenset[str] = frozenset()
     """The tasks below to skip once it has succeeded: `execute` says which, see SkipMixin."""
 
-    conditions: "tuple[Callable[[Context], None], ...]" = ()
+    run_conditions: "tuple[Callable[[Context], None], ...]" = ()
     """What is called right before `pre_execute`, and may skip the task."""
 
-    arguments: Mapping[str, object]
+    given_arguments: Mapping[str, object]
+    """What the task was made from, besides the options that every task takes."""
     task_group: TaskGroup | None
 
     def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
@@ -146,6 +147,15 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
         """Return content with its templates rendered, also those in lists and dictionaries."""
         return context["ti"].render(content, context)
 
+    def render_object(self, item: Any, context: "Context") -> Any:  # noqa: ARG002
+        """Return what an object in a template field is once its templates are rendered."""
+        return item
+
+    @classmethod
+    def as_data(cls, item: object) -> object:
+        """Return how an object among the arguments is stored with the DAG, which shows it."""
+        return item
+
     def on_kill(self) -> None:
         """Do what there is to do when the task is told to stop, such as to cancel a job elsewhere.
 
@@ -173,7 +183,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
 
     def bundle_files(self) -> Sequence[str]:
         """Return the paths among the arguments that may name files beside the DAG file."""
-        return self.files_among(self.arguments)
+        return self.files_among(self.given_arguments)
 
     @property
     def output(self) -> XComArg:

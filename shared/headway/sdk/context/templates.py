@@ -55,7 +55,7 @@ def rendered(
     for field in operator.template_fields:
         setattr(operator, field, _with_files(operator, field, data))
     operator.prepare_template()
-    rendering = _Rendering(operator.dag, context, data)
+    rendering = _Rendering(operator.dag, context, data, operator)
     for field in operator.template_fields:
         value = rendering.of(getattr(operator, field), f"{operator.where}: {field}")
         setattr(operator, field, value)
@@ -97,6 +97,8 @@ class _Rendering:
     dag: "DAG | None"
     context: Context
     data: Collection[int]
+    operator: "BaseOperator | None" = None
+    """Whose fields these are, if it is an operator's."""
 
     @cached_property
     def environment(self) -> "SandboxedEnvironment":
@@ -114,12 +116,17 @@ class _Rendering:
             return self.context["ti"].resolve(item)
         if isinstance(item, DagParam):
             return self._param(item, where)
-        if isinstance(item, str):
-            return item if id(item) in self.data else self._text(item, where)
-        if isinstance(item, ObjectUrl):
-            return item if id(item) in self.data else self._url(item, where)
-        if type(item) in PLAIN or isinstance(item, type) or not hasattr(item, "template_fields"):
+        if isinstance(item, str | ObjectUrl):
+            if id(item) in self.data:
+                return item
+            return self._text(item, where) if isinstance(item, str) else self._url(item, where)
+        return self._object(item, where)
+
+    def _object(self, item: object, where: str) -> object:
+        if type(item) in PLAIN or isinstance(item, type):
             return item
+        if not hasattr(item, "template_fields"):
+            return self.operator.render_object(item, self.context) if self.operator else item
         inner: Any = copy.copy(item)
         for field in inner.template_fields:
             setattr(inner, field, self.of(getattr(inner, field), f"{where}.{field}"))

@@ -81,7 +81,7 @@ def _isolated(
 def _run(task: BaseOperator, context: Context) -> tuple[str, ...]:
     callbacks.call(task.calls_first, context)
     with naming(task, context), minding_kill(task):
-        for check in task.conditions:
+        for check in task.run_conditions:
             check(context)
         task.pre_execute(context)
         returned = task.execute(context)

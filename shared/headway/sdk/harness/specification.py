@@ -95,16 +95,17 @@ def _arguments(task: BaseOperator) -> Mapping[str, JsonValue]:
 
 
 def _encoded(task: BaseOperator) -> Mapping[str, JsonValue]:
-    fields = _class_of(task).template_fields
-    given = task.shared_arguments() if isinstance(task, MappedOperator) else task.arguments
+    operator = _class_of(task)
+    fields = operator.template_fields
+    given = task.shared_arguments() if isinstance(task, MappedOperator) else task.given_arguments
     encoded: dict[str, JsonValue] = {}
     for name, value in given.items():
         if name not in fields:
             _refuse_late(name, value, fields)
-        encoded[name] = encode_argument(_as_data(value), name)
+        encoded[name] = encode_argument(_as_data(value, operator), name)
     if isinstance(task, MappedOperator):
         for name, value in task.expansion.data().items():
-            encoded[name] = encode_argument(_as_data(value), name)
+            encoded[name] = encode_argument(_as_data(value, operator), name)
     return encoded
 
 
@@ -116,15 +117,13 @@ def _refuse_late(name: str, value: object, fields: Sequence[str]) -> None:
         )
 
 
-def _as_data(value: object) -> object:
+def _as_data(value: object, operator: type[BaseOperator]) -> object:
     """Replace outputs and params by references; code is part of the file: its name will do."""
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
-    return transform(value, _reference)
-
-
-def _reference(leaf: object) -> object:
-    return leaf.reference if isinstance(leaf, LATE) else leaf
+    return transform(
+        value, lambda leaf: leaf.reference if isinstance(leaf, LATE) else operator.as_data(leaf)
+    )
 
 
 def _bundle_files(dag: DAG) -> tuple[str, ...]:

@@ -153,7 +153,7 @@ class TaskFactory(Generic[P, R]):
         return FunctionBlueprint(self.operator, given, self._options(), self.function, self.fixed)
 
     def _marked(self, task: BaseOperator) -> XComArg:
-        task.conditions = self.conditions
+        task.run_conditions = self.conditions
         if self.mark:
             self.mark(task)
         return XComArg(task)

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from headway.airflow_layer.counterparts import installed_providers
+from headway.airflow_layer.counterparts import configuration, installed_providers
 from headway.airflow_layer.counterparts.connections import LayerConnection
+from headway.airflow_layer.counterparts.exceptions import AirflowConfigException
 from headway.airflow_layer.counterparts.hooks import LayerHook, LayerVariable
 from headway.domain.connection import Connection
 from headway.sdk.authoring.current import DagFile, collect
@@ -37,6 +38,7 @@ def info():
             {"connection-type": "my-kind", "hook-class-name": "kind_hooks.Hook"}
         ],
         "dialects": [{"dialect-type": "kind", "dialect-class-name": "kind_hooks.Dialect"}],
+        "config": {"kind": {"options": {"idle": {"default": "120"}, "none": {"default": None}}}},
     }
 """
 
@@ -123,6 +125,14 @@ def test_providers_are_found_by_what_they_say_of_themselves() -> None:
     assert manager.providers["apache-airflow-providers-kind"].version == "1.2"
     assert manager.hooks["my-kind"].package_name == "apache-airflow-providers-kind"
     assert manager.dialects["kind"].dialect_class_name == "kind_hooks.Dialect"
+
+
+@pytest.mark.usefixtures("_installed")
+def test_an_option_of_a_package_has_the_default_that_the_package_says() -> None:
+    assert configuration.conf.getint("kind", "idle") == 120
+    assert configuration.conf.getint("kind", "idle", fallback=3) == 3
+    with pytest.raises(AirflowConfigException, match=r"no option \[kind\] none"):
+        configuration.conf.get("kind", "none")
 
 
 def test_a_hook_has_the_logger_of_its_class_or_of_its_name() -> None:

@@ -99,6 +99,13 @@ def test_helpers() -> None:
     assert calls.determine_kwargs(lambda ds: ds, (), {"ds": 1, "ti": 2}) == {"ds": 1}
     assert calls.apply_defaults(print) is print
     assert values.convert_camel_to_snake("someName") == "some_name"
+    assert values.as_flattened_list(["a", ("b", {"c"}), [[1]]]) == ["a", "b", "c", 1]
+    values.validate_key("a.b-c_1")
+    for key in ("a b", "", "a" * 251):
+        with pytest.raises(AirflowException, match="The key"):
+            values.validate_key(key)
+    with pytest.raises(TypeError, match="has to be a string"):
+        values.validate_key(1)  # type: ignore[arg-type]
     assert [values.to_boolean(text) for text in ("Yes", "0", None)] == [True, False, False]
     assert values.md5(b"a").hexdigest() == "0cc175b9c0f1b6a831c399e269772661"
     assert calls.qualname(Path("/")) in ("pathlib.PosixPath", "pathlib._local.PosixPath")

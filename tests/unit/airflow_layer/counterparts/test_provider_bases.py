@@ -2,9 +2,13 @@
 
 import logging
 import os
+import socket
+import sys
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from importlib import import_module
+from types import ModuleType
 
 import pytest
 
@@ -32,10 +36,10 @@ def test_a_provider_is_given_every_name(module: str, name: str) -> None:
 
 
 def test_a_dag_file_is_not_given_them_after_a_provider_was() -> None:
-    as_provider("from airflow.sdk import BaseSensorOperator")
+    as_provider("from airflow.triggers.base import BaseTrigger")
 
-    with pytest.raises(AirflowGapError, match="no sensors yet"):
-        exec("from airflow.sdk import BaseSensorOperator", {"__name__": "a_dag_file"})
+    with pytest.raises(AirflowGapError, match="no deferrable operators"):
+        exec("from airflow.triggers.base import BaseTrigger", {"__name__": "a_dag_file"})
 
 
 def test_sensors_and_triggers_load_and_cannot_be_made() -> None:
@@ -84,6 +88,57 @@ def test_what_cannot_be_done_says_so() -> None:
         exec("renew_from_kt('me', keytab='k')", made)
     with pytest.raises(AirflowGapError, match="no access to the database"):
         exec("clear_task_instances()", made)
+
+
+def test_a_package_gets_modules_by_their_old_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a_package", "a_package.old"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    del sys.modules["a_package.old"]
+    as_provider(
+        "from airflow.utils.deprecation_tools import add_deprecated_classes\n"
+        "moved = {'old': {'Old': 'collections.OrderedDict'}}\n"
+        "add_deprecated_classes(moved, 'a_package', {}, 'a message')"
+    )
+    module = sys.modules["a_package.old"]
+
+    assert module.Old is OrderedDict
+    with pytest.raises(AttributeError, match="has no attribute 'Other'"):
+        module.Other  # noqa: B018
+
+
+def test_an_operator_with_a_coroutine_runs_it_to_its_end() -> None:
+    made = as_provider(
+        "from functools import partial\n"
+        "from airflow.sdk.bases.decorator import is_async_callable\n"
+        "from airflow.sdk.bases.operator import BaseAsyncOperator\n"
+        "class Asks(BaseAsyncOperator):\n"
+        "    async def aexecute(self, context):\n"
+        "        return context['ds']\n"
+        "done = Asks(task_id='a').execute({'ds': '2024-01-05'})\n"
+        "kinds = [is_async_callable(f) for f in (Asks.aexecute, partial(Asks.aexecute), Asks)]\n"
+    )
+
+    assert made["done"] == "2024-01-05"
+    assert made["kinds"] == [True, True, False]
+
+
+def test_a_principal_of_kerberos_has_the_name_of_the_host() -> None:
+    made = as_provider(
+        "from airflow.security.utils import get_components, replace_hostname_pattern as replaced\n"
+        "parts = get_components('hive/_HOST@EXAMPLE.COM')\n"
+        "found = [replaced(parts, 'Db.Example.Com'), replaced(parts), get_components(None)]"
+    )
+
+    here = f"hive/{socket.getfqdn().lower()}@EXAMPLE.COM"
+    assert made["found"] == ["hive/db.example.com@EXAMPLE.COM", here, None]
+
+
+def test_a_pod_stays_as_it_is() -> None:
+    made = as_provider(
+        "from airflow.settings import pod_mutation_hook\npod = {'a': 1}\npod_mutation_hook(pod)"
+    )
+
+    assert made["pod"] == {"a": 1}
 
 
 @pytest.fixture

@@ -1,13 +1,23 @@
 """What Airflow 1 and 2 had comes from the provider packages that have it now."""
 
 import sys
-from importlib import import_module
+from collections.abc import Iterator
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headway import sdk
 from headway.airflow_layer.gaps import AirflowGapError, Gap
+from headway.airflow_layer.names import moved
+
+ROWS = Path(moved.__file__).with_name("moved_classes.txt")
+CHANGED = {
+    "SimpleHttpOperator": "airflow.providers.http.operators.http:HttpOperator",
+    "S3FileTransformOperator": "airflow.providers.amazon.aws.operators.s3:S3FileTransformOperator",
+}
+"""What current releases have under another name, or in another module."""
 
 SQL = """
 class SQLExecuteQueryOperator:
@@ -42,6 +52,24 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("airflow.operators.hive_operator", "HiveOperator", "apache-hive"),
         ("airflow.operators.postgres_operator", "PostgresOperator", "common-sql"),
         ("airflow.contrib.operators.gcs_to_bq", "GoogleCloudStorageToBigQueryOperator", "google"),
+        ("airflow.contrib.operators.discord_webhook_operator", "DiscordWebhookOperator", "discord"),
+        ("airflow.contrib.operators.vertica_operator", "VerticaOperator", "vertica"),
+        ("airflow.contrib.operators.s3_list_operator", "S3ListOperator", "amazon"),
+        ("airflow.contrib.sensors.emr_step_sensor", "EmrStepSensor", "amazon"),
+        ("airflow.operators.sql", "SQLCheckOperator", "common-sql"),
+        ("airflow.macros.hive", "max_partition", "apache-hive"),
+        ("airflow.sensors.http_sensor", "HttpSensor", "http"),
+        (
+            "airflow.contrib.operators.kubernetes_pod_operator",
+            "KubernetesPodOperator",
+            "cncf-kubernetes",
+        ),
+        (
+            "airflow.providers.cncf.kubernetes.operators.kubernetes_pod",
+            "KubernetesPodOperator",
+            "cncf-kubernetes",
+        ),
+        ("airflow.contrib.kubernetes.secret", "Secret", "cncf-kubernetes"),
     ],
 )
 def test_the_package_is_named_where_it_is_not_installed(
@@ -94,6 +122,99 @@ def test_a_former_operator_of_sql_is_the_one_of_all_databases(
     former = import_module("headway.airflow_layer.tolerance.former_operators")
 
     assert getattr(former, name)(**given).options == made
+
+
+def test_a_release_that_has_dropped_a_class_is_named(
+    package: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package("discord.operators.discord_webhook", "")
+    monkeypatch.setattr(metadata, "version", lambda name: "3.9.1")
+    said = (
+        r"airflow\.providers\.discord\.operators\.discord_webhook\.DiscordWebhookOperator: "
+        r"apache-airflow-providers-discord 3\.9\.1 is installed here, and has nothing"
+    )
+
+    with pytest.raises(AirflowGapError, match=said) as raised:
+        import_module("airflow.contrib.operators.discord_webhook_operator").DiscordWebhookOperator  # noqa: B018
+
+    assert raised.value.gap is Gap.RELEASE
+
+
+def test_each_row_of_the_file_is_given() -> None:
+    rows = [line.split() for line in ROWS.read_text().splitlines() if not line.startswith("#")]
+
+    for module, name, target in rows:
+        home, _, new = target.rpartition(".")
+        found = moved.MODULES[f"airflow.{module}"].get(name)
+        is_ours = found is not None and found.startswith("headway.airflow_layer.")
+        assert is_ours or found in (f"airflow.providers.{home}:{new}", CHANGED.get(name)), name
+    assert len(rows) > 600
+
+
+def test_headways_own_operator_comes_before_that_of_a_package() -> None:
+    module = import_module("airflow.contrib.operators.spark_submit_operator")
+
+    assert issubclass(module.SparkSubmitOperator, sdk.SparkSubmitOperator)
+
+
+KUBERNETES = """
+class _Model:
+    def __init__(self, **fields):
+        self.fields = fields
+V1Volume = V1VolumeMount = V1ContainerPort = V1EnvVar = V1EnvVarSource = _Model
+V1ObjectFieldSelector = V1ResourceRequirements = _Model
+for name in "V1Volume V1VolumeMount V1ContainerPort V1EnvVar V1ResourceRequirements".split():
+    globals()[name] = type(name, (_Model,), {})
+"""
+
+
+@pytest.fixture
+def _kubernetes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have a client of Kubernetes that keeps what its models are made from."""
+    (tmp_path / "kubernetes" / "client").mkdir(parents=True)
+    (tmp_path / "kubernetes" / "__init__.py").touch()
+    (tmp_path / "kubernetes" / "client" / "__init__.py").touch()
+    (tmp_path / "kubernetes" / "client" / "models.py").write_text(KUBERNETES)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in [*sys.modules]:
+        if name.partition(".")[0] == "kubernetes" or name.endswith(".former_kubernetes"):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("_kubernetes")
+@pytest.mark.parametrize("folder", ["airflow.kubernetes", "airflow.contrib.kubernetes"])
+def test_parts_of_pods_are_those_of_the_client(folder: str) -> None:
+    def made(module: str, name: str, *args: object, **given: object) -> tuple[str, object]:
+        found = getattr(import_module(f"{folder}.{module}"), name)
+        return found.__mro__[1].__name__, found(*args, **given).fields
+
+    assert made("volume", "Volume", "data", {"hostPath": {"path": "/d"}}) == (
+        "V1Volume",
+        {"name": "data", "host_path": {"path": "/d"}},
+    )
+    assert made("volume_mount", "VolumeMount", "data", "/d", None, True) == (
+        "V1VolumeMount",
+        {"name": "data", "mount_path": "/d", "sub_path": None, "read_only": True},
+    )
+    assert made("pod", "Port", "web", 80) == (
+        "V1ContainerPort",
+        {"name": "web", "container_port": 80},
+    )
+    amounts = {"request_memory": "1Gi", "limit_ephemeral_storage": "2Gi", "limit_gpu": 1}
+    assert made("pod", "Resources", **amounts, limit_cpu=None) == (
+        "V1ResourceRequirements",
+        {
+            "requests": {"memory": "1Gi"},
+            "limits": {"ephemeral-storage": "2Gi", "nvidia.com/gpu": 1},
+        },
+    )
+    kind, variable = made("pod_runtime_info_env", "PodRuntimeInfoEnv", "IP", "status.podIP")
+    assert kind == "V1EnvVar"
+    assert variable["name"] == "IP"  # type: ignore[index]
+    assert variable["value_from"].fields["field_ref"].fields == {"field_path": "status.podIP"}  # type: ignore[index]
+    with pytest.raises(TypeError, match="no argument 'memory'"):
+        made("pod", "Resources", memory="1Gi")
 
 
 def test_a_release_that_has_the_operator_is_taken_as_it_is(package: Any) -> None:

@@ -23,6 +23,7 @@ from headway.domain.errors import DagError
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunState, RunType
 from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.mail import letter
 from headway.sdk.authoring.current import DagFile
 from headway.sdk.authoring.operator import accepted_names
 from headway.sdk.authoring.task_options import TASK_OPTIONS
@@ -297,6 +298,19 @@ OWN: Mapping[type, Mapping[str, Case]] = {
         "note": ({}, "late data"),
         "deferrable": ({}, True),
     },
+    sdk.EmailOperator: {
+        "to": ({}, "b@example.com"),
+        "subject": ({}, "other"),
+        "html_content": ({}, "other"),
+        "files": ({}, ["word"]),
+        "cc": ({}, "b@example.com"),
+        "bcc": ({}, ["b@example.com"]),
+        "mime_subtype": ({}, "alternative"),
+        "mime_charset": ({}, "ascii"),
+        "conn_id": ({}, "post"),
+        "from_email": ({}, "b@example.com"),
+        "custom_headers": ({}, {"X-Of": "1"}),
+    },
     sdk.BranchDayOfWeekOperator: {
         "week_day": ({}, "Monday"),
         "follow_task_ids_if_false": ({"week_day": "Monday"}, "below"),
@@ -324,6 +338,7 @@ NEEDED: Mapping[type, Mapping[str, Any]] = {
     DecoratedSparkSQLOperator: {"python_callable": selects},
     sdk.SparkSubmitOperator: {"application": "job.py"},
     sdk.TriggerDagRunOperator: {"trigger_dag_id": "d2"},
+    sdk.EmailOperator: {"to": "a@example.com", "subject": "s", "html_content": "h"},
     sdk.BranchDayOfWeekOperator: {"week_day": "Tuesday", **_DATES},
     sdk.BranchDateTimeOperator: {
         "target_lower": TUESDAY - HOUR,
@@ -333,7 +348,9 @@ NEEDED: Mapping[type, Mapping[str, Any]] = {
 }
 """What an operator cannot be made without."""
 
-LEAVES_NOTHING = {sdk.EmptyOperator, sdk.SparkSubmitOperator, sdk.TriggerDagRunOperator}
+LEAVES_NOTHING = {
+    *(sdk.EmailOperator, sdk.EmptyOperator, sdk.SparkSubmitOperator, sdk.TriggerDagRunOperator)
+}
 """Operators that return nothing, so that it does not count how that is stored."""
 
 OF_DECORATORS: Mapping[str, type] = {
@@ -465,6 +482,8 @@ def _stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: name)
     monkeypatch.setattr(SystemClock, "now", lambda _: TUESDAY + timedelta(days=1))
     monkeypatch.setattr(SystemClock, "wait", lambda _, stop, seconds: ASKED.append(seconds))
+    monkeypatch.setattr(sdk.BaseHook, "get_connection", lambda conn_id: conn_id)
+    monkeypatch.setattr(letter, "send", lambda *mail: ASKED.append(mail))
     monkeypatch.setenv("KEPT", "kept")
 
 
@@ -500,7 +519,7 @@ def test_every_decorator_and_every_operator_is_tried() -> None:
         name for name, found in vars(TaskDecorator).items() if isinstance(found, OperatorDecorator)
     }
     assert decorators == OF_DECORATORS.keys()
-    assert len(OPERATORS) >= 16
+    assert len(OPERATORS) >= 17
     assert OF_ALL.keys() | {"dag", "task_group"} == TASK_OPTIONS | {"task_id"}
 
 

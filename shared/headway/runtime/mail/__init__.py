@@ -1,0 +1,1 @@
+"""Mail: how a mail server is reached, and what a letter of a task is."""
