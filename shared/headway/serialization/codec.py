@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION: Final = 2
 COMBINED_FORMAT: Final = 3
-READABLE: Final = (1, 2, 3)
+GROUPED_FORMAT: Final = 4
+READABLE: Final = (1, 2, 3, 4)
 """Formats that are read.  What the first one lacks has defaults.
 
 The third is written for DAGs alone that expand a task over combined outputs: a release that does
-not know these would take them for empty lists, and is to refuse the DAG.
+not know these would take them for empty lists, and is to refuse the DAG.  The fourth is written for
+DAGs alone that have mapped groups: a release that does not know these would let an instance in the
+group wait for all instances of the others.
 """
 
 LATER: Final = frozenset(
@@ -68,6 +71,7 @@ LATER_OF_TASKS: Final = frozenset(
         "start_date",
         "end_date",
         "map_index_template",
+        "mapped_group",
     }
 )
 """What DAGs, and tasks, are written with only where it says something, so that all others stay what
@@ -152,6 +156,8 @@ def fingerprint(data: bytes, manifest_hash: str) -> str:
 
 
 def _format(spec: DagSpec) -> int:
+    if any(task.mapped_group for task in spec.tasks):
+        return GROUPED_FORMAT
     combines = any(each.combined for task in spec.tasks for each in task.mapped_over)
     return COMBINED_FORMAT if combines else FORMAT_VERSION
 

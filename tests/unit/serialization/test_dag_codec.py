@@ -272,7 +272,7 @@ def test_the_format_version_comes_with_the_bytes() -> None:
 
 @pytest.mark.parametrize("version", [READABLE[-1] + 1, 0, "1", None, [1]])
 def test_another_format_says_how_to_get_this_one(version: object) -> None:
-    with pytest.raises(SerializationError, match=r"is of format .* reads formats 1 to 3\. Let"):
+    with pytest.raises(SerializationError, match=r"is of format .* reads formats 1 to 4\. Let"):
         codec.decode(stored(format=version))
 
 
@@ -336,6 +336,7 @@ def test_an_older_release_reads_a_dag_with_newer_arguments_and_leaves_them_out()
         start_date=datetime(2026, 1, 1, tzinfo=UTC),
         end_date=datetime(2026, 2, 1, tzinfo=UTC),
         map_index_template="{{ task.op_kwargs['x'] }}",
+        mapped_group="g",
     )
     spec = replace(
         SMALL,
@@ -409,6 +410,16 @@ def test_a_release_that_knows_no_combined_outputs_is_to_refuse_a_dag_with_them()
     task = replace(SMALL.tasks[0], mapped_over=(COMBINED,))
 
     assert msgpack.unpackb(codec.encode(replace(SMALL, tasks=(task,))))["format"] == 3
+
+
+def test_a_release_that_knows_no_mapped_groups_is_to_refuse_a_dag_with_one() -> None:
+    """It would let each instance of a task wait for all instances of the others."""
+    over = (MapInput(argument="x", length=2),)
+    task = replace(SMALL.tasks[0], mapped_over=over, mapped_group="g")
+    expanded = replace(SMALL.tasks[0], mapped_over=over)
+
+    assert msgpack.unpackb(codec.encode(replace(SMALL, tasks=(task,))))["format"] == 4
+    assert msgpack.unpackb(codec.encode(replace(SMALL, tasks=(expanded,))))["format"] == 2
 
 
 def test_what_is_combined_is_written_only_where_it_says_something() -> None:

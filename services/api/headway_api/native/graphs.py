@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel
 
 from headway.decide.charts.layers import layers
+from headway.domain.dag.mapped_groups import mapped_groups
 from headway.domain.dag.spec import DagSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import TaskState
@@ -46,12 +47,16 @@ class GraphEdge(BaseModel):
 
 
 class GraphGroup(BaseModel):
-    """A group of tasks; `parent` is the group that it is in itself."""
+    """A group of tasks; `parent` is the group that it is in itself.
+
+    Of a `mapped` group each task may have several instances in a run.
+    """
 
     group_id: str
     display_name: str
     parent: str | None
     tooltip: str | None
+    mapped: bool
 
 
 def nodes(dag: DagSpec) -> list[GraphNode]:
@@ -96,12 +101,14 @@ def edges(dag: DagSpec) -> list[GraphEdge]:
 
 def groups(dag: DagSpec) -> list[GraphGroup]:
     """Return the groups, each after the one that it is in."""
+    mapped = mapped_groups(dag)
     return [
         GraphGroup(
             group_id=group.group_id,
             display_name=group.display_name or group.group_id,
             parent=group.parent,
             tooltip=group.tooltip,
+            mapped=group.group_id in mapped,
         )
         for group in dag.groups
     ]

@@ -12,7 +12,7 @@ from headway.db.core.processes import Identity
 from headway.db.scheduling import run_events, run_snapshots, runs, tasks, wakes
 from headway.db.scheduling.run_snapshots import WokenRun
 from headway.db.scheduling.scope import KeyFilter
-from headway.decide.scheduling.settle import Settlement
+from headway.decide.scheduling.run_counts import Settlement
 from headway.domain.dag.callbacks import CallbackEvent, RunReason, run_event
 from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import RunState, TaskState
@@ -124,11 +124,13 @@ def _write(
         return False
     moves: dict[TaskState, list[int]] = {}
     expansions: dict[int, int] = {}
+    grown: dict[int, int] = {}
     waiting: dict[int, Tally] = {}
     for settlement in settled.values():
         for target, ids in settlement.moves.items():
             moves.setdefault(target, []).extend(ids)
         expansions |= settlement.expansions
+        grown |= settlement.grown
         waiting |= settlement.waiting
     tasks.decide(conn, moves, now, aging)
     tasks.expand(conn, expansions, now, aging)
@@ -136,7 +138,7 @@ def _write(
     entries = {
         run: (settlement.unfinished, settlement.run_state) for run, settlement in settled.items()
     }
-    woken = runs.settle(conn, entries, now)
+    woken = tasks.grow(conn, grown) + runs.settle(conn, entries, now)
     return woken > 0 or any(settlement.run_state is not None for settlement in settled.values())
 
 

@@ -8,15 +8,12 @@ from sqlalchemy import Connection
 
 from headway.db.scheduling import run_snapshots, wakes
 from headway.db.scheduling.run_snapshots import Past, RunSnapshot, WokenRun
+from headway.decide.scheduling import grouped
+from headway.decide.scheduling.advance import advance, arrivals
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import (
-    Lengths,
-    RunCounts,
-    Settlement,
-    advance,
-    arrivals,
-    settle,
-)
+from headway.decide.scheduling.grouped_advance import advance_by_index, reached
+from headway.decide.scheduling.run_counts import Lengths, RunCounts, Settlement
+from headway.decide.scheduling.settle import settle
 from headway.domain.states import RunState, TaskState
 
 Graphs: TypeAlias = Mapping[int, DagGraph]
@@ -28,9 +25,16 @@ def count_ended(
 ) -> dict[int, Settlement]:
     """Settle locked runs by what has ended in them; those are left out that need a whole look."""
     unfinished = {run.id: run.unfinished for run in runs if run.unfinished is not None}
-    if not unfinished:
-        return {}
     versions = {run.id: graphs[run.version_id] for run in runs}
+    grouped_runs = {run: left for run, left in unfinished.items() if versions[run].mapped_groups}
+    plain = {run: left for run, left in unfinished.items() if run not in grouped_runs}
+    settled = _count(conn, plain, versions) if plain else {}
+    return settled | _count_each(conn, grouped_runs, versions) if grouped_runs else settled
+
+
+def _count(
+    conn: Connection, unfinished: Mapping[int, int], versions: Graphs
+) -> dict[int, Settlement]:
     facts = wakes.take(conn, list(unfinished))
     arrived = {
         run: arrivals(versions[run], fact.ended) for run, fact in facts.items() if not fact.whole
@@ -38,8 +42,25 @@ def count_ended(
     undecided = run_snapshots.below(conn, arrived)
     settled = {}
     for run, added in arrived.items():
-        left = (unfinished[run] or 0) - facts[run].instances
+        left = unfinished[run] - facts[run].instances
         settlement = advance(versions[run], added, undecided[run], left)
+        if settlement is not None:
+            settled[run] = settlement
+    return settled
+
+
+def _count_each(
+    conn: Connection, unfinished: Mapping[int, int], versions: Graphs
+) -> dict[int, Settlement]:
+    """Settle runs with mapped groups, in which single instances wait for single instances."""
+    facts = wakes.take_each(conn, list(unfinished))
+    ended = {run: fact.ended for run, fact in facts.items() if not fact.whole}
+    wanted = {run: reached(versions[run], its) for run, its in ended.items()}
+    undecided = run_snapshots.below_by_index(conn, wanted)
+    settled = {}
+    for run, its in ended.items():
+        left = unfinished[run] - len(its)
+        settlement = advance_by_index(versions[run], its, undecided[run], left)
         if settlement is not None:
             settled[run] = settlement
     return settled
@@ -57,20 +78,23 @@ def look_at_whole(
     runs = [run for run in runs if run.id not in before or before[run.id] in states]
     if not runs:
         return {}
-    found = run_snapshots.whole(conn, [run.id for run in runs])
+    by_index = {task_id for run in runs for task_id in graphs[run.version_id].mapped_groups}
+    found = run_snapshots.whole(conn, [run.id for run in runs], by_index)
     lengths = _lengths(conn, {run.id: (graphs[run.version_id], found[run.id]) for run in runs})
     past = run_snapshots.past(conn, states)
     dates = run_snapshots.dates(conn, [run.id for run in runs if graphs[run.version_id].dated])
+    skips = {run.id: grouped.skips(graphs[run.version_id], found[run.id].skips) for run in runs}
     return {
         run.id: settle(
             RunCounts(
                 run_id=run.id,
                 graph=graphs[run.version_id],
                 tasks=found[run.id].tasks,
-                skips=found[run.id].skips | _left_out(graphs[run.version_id], dates.get(run.id)),
+                skips=skips[run.id][0] | _left_out(graphs[run.version_id], dates.get(run.id)),
                 past=_past(graphs[run.version_id], before.get(run.id), states, past),
                 lengths=lengths.get(run.id, {}),
                 end_as=run.end_as,
+                index_skips=skips[run.id][1],
             ),
             most,
         )

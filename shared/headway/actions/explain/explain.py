@@ -17,6 +17,7 @@ from headway.db.reads.explain import task_state as reads
 from headway.db.scheduling import skipped_intervals
 from headway.decide.explain.attempt import explain_attempt
 from headway.decide.explain.explanation import Explanation, Reason, Subject
+from headway.decide.explain.one_index import index_of
 from headway.decide.explain.ready import explain_ready
 from headway.decide.explain.run import clocks_that_differ, explain_missing, explain_queued
 from headway.decide.explain.skipped import explain_skipped
@@ -177,7 +178,11 @@ def _following(it: UndecidedSnapshot, told: Explanation) -> ExplainRequest | Non
         above = waited_for(it)
         # What runs needs no explanation: rather one that does not.
         above.sort(key=lambda name: TaskState.RUNNING in it.run_counts.tasks[name].counts)
-        return ExplainRequest(run.dag_id, run.run_id, above[0]) if above else None
+        if not above:
+            return None
+        map_index = index_of(it.run_counts.tasks[above[0]])
+        asked = None if map_index < 0 else map_index
+        return ExplainRequest(run.dag_id, run.run_id, above[0], asked)
     return None
 
 

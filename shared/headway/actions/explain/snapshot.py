@@ -11,13 +11,16 @@ from headway.db.reads.explain import queue_order, run_state, task_state
 from headway.db.scheduling import queued_runs, run_snapshots
 from headway.db.scheduling.run_snapshots import Past
 from headway.db.scheduling.scope import Scope
+from headway.decide.explain import one_index
 from headway.decide.explain.attempt import AttemptSnapshot
+from headway.decide.explain.explanation import Holder
 from headway.decide.explain.ready import ReadySnapshot, short_of
 from headway.decide.explain.run import MissingSnapshot, QueuedSnapshot
 from headway.decide.explain.snapshot import DagRow, ProcessRow, RunRow, TaskRow, alive
 from headway.decide.explain.undecided import UndecidedSnapshot
+from headway.decide.scheduling import grouped
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunCounts, TaskCounts
+from headway.decide.scheduling.run_counts import RunCounts, TaskCounts
 from headway.domain.states import RunState, TaskState
 from headway.runtime.settings.scheduler import SchedulerSettings
 
@@ -89,31 +92,33 @@ def of_undecided(
 ) -> UndecidedSnapshot:
     """Return how it stands around a task instance that has no decision, or never ran."""
     conn = around.conn
-    tasks, skips = run_state.schedule_state(conn, run.id)
+    found = run_state.schedule_state(conn, run.id, graph.mapped_groups)
+    skips, index_skips = grouped.skips(graph, found.skips)
     before = run_state.run_before(conn, run.id) if graph.holds_back else None
     dates = run_snapshots.dates(conn, [run.id] if graph.dated else [])
     outside = graph.left_out(dates[run.id]) if run.id in dates else frozenset[str]()
     run_counts = RunCounts(
         run_id=run.id,
         graph=graph,
-        tasks=tasks,
-        skips=skips.keys() | outside,
+        tasks=found.tasks,
+        skips=skips | outside,
         past=_past(conn, graph, before),
-        lengths=_lengths(conn, run, graph, tasks, task.task_id),
+        lengths=_lengths(conn, run, graph, found.tasks, task.task_id),
         end_as=run.end_as,
+        index_skips=index_skips,
     )
     earlier = before is not None and before.state is not RunState.QUEUED
     return UndecidedSnapshot(
         run=run,
         task=task,
-        run_counts=run_counts,
+        run_counts=one_index.at_index(run_counts, task.task_id, task.map_index),
         most=around.settings.max_map_length,
-        above=run_state.instances(conn, run.id, graph.tasks[task.task_id].upstream),
+        above=_above(conn, run, graph, task),
         before=before,
         before_tasks=run_state.instances(conn, before.id, [task.task_id], _WELL)
         if earlier and before is not None
         else (),
-        choosers=skips,
+        choosers=one_index.choosers(run_counts, found.skips, task.task_id, task.map_index),
         outside=outside,
         asked=asked,
         job=around.process(run.lock_id),
@@ -167,6 +172,13 @@ def of_attempt(around: SnapshotReader, run: RunRow, task: TaskRow) -> AttemptSna
         schedulers=around.schedulers(),
         now=around.now,
     )
+
+
+def _above(conn: Connection, run: RunRow, graph: DagGraph, task: TaskRow) -> list[Holder]:
+    """Return instances that an instance waits for: in its mapped group those of its map index."""
+    mates = set(grouped.mates(graph, task.task_id, graph.tasks)) if task.map_index >= 0 else set()
+    upstream = graph.tasks[task.task_id].upstream
+    return run_state.instances(conn, run.id, upstream, at=(mates, task.map_index))
 
 
 def _past(conn: Connection, graph: DagGraph, before: RunRow | None) -> Past | None:

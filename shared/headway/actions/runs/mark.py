@@ -18,7 +18,7 @@ from headway.actions.lookup import check_tasks, graph_of, lock_run
 from headway.db.changes import run_changes, run_end
 from headway.db.changes.run_changes import LockedRun
 from headway.db.scheduling import wakes
-from headway.decide.changes.clear import FAILED, below
+from headway.decide.changes.clear import FAILED, below, is_meant, single_tasks
 from headway.decide.changes.intervene import end, mark
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
 
@@ -51,8 +51,13 @@ def mark_tasks(
     lower = below(graph, marking.tasks) - set(marking.tasks) if marking.downstream else set()
     instances = run_changes.lock_instances(conn, [run], {*marking.tasks, *lower})
     marked = pick(run, instances, marking.tasks, marking.map_index)
+    single = single_tasks(graph, marking.tasks, marking.map_index)
     failed = [
-        instance for instance in instances if instance.task_id in lower and instance.state in FAILED
+        instance
+        for instance in instances
+        if instance.task_id in lower
+        and instance.state in FAILED
+        and is_meant(instance, marking.map_index, single)
     ]
     what = mark(marked, failed, marking.state)
     if not what:

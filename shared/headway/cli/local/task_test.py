@@ -70,8 +70,9 @@ def check_instance(trial: Trial, task_id: str, map_index: int) -> None:
     if map_index < 0:
         raise DagError(f"{task.where}: it is mapped; say for which map index it shall run.")
     runtime = LoneRuntime(task_id, trial.xcoms, mapped=trial.mapped)
-    inputs = task.spec.mapped_over
-    lengths = {source: runtime.xcom_length(*source) for source in task.spec.map_sources()}
+    inputs = task.map_inputs()
+    sources = (source for each in inputs for source in each.sources())
+    lengths = {source: runtime.xcom_length(*source) for source in sources}
     there = map_length(inputs, lengths)
     if map_index >= there:
         raise DagError(f"{task.where}: it has {there} instances; {map_index} is none of them.")

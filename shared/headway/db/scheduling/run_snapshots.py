@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Row, text
 
 from headway.db.core.prepared import hot
 from headway.db.scheduling.scope import ANY_RUN, KeyFilter, Scope
-from headway.decide.scheduling.settle import TaskCounts, Undecided
+from headway.decide.scheduling.advance import Undecided
+from headway.decide.scheduling.run_counts import NO_INDEXES, TaskCounts
 from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import RunState, TaskState
 
@@ -46,14 +47,30 @@ WHOLE = hot("""
     )
     SELECT dag_run_id, task_id, state, count(*) AS instances, min(map_index) AS first_index,
            CASE WHEN state = 'none' THEN array_agg(id ORDER BY map_index) END AS undecided,
-           jsonb_agg(skips) FILTER (WHERE skips <> '{}') AS skips
+           jsonb_object_agg(map_index, skips) FILTER (WHERE skips <> '{}') AS skips,
+           CASE WHEN task_id = ANY (CAST(:grouped AS text[]))
+                THEN array_agg(map_index ORDER BY map_index) END AS indexes
       FROM task_instance
      WHERE dag_run_id = ANY (:runs)
      GROUP BY dag_run_id, task_id, state
 """)
 
 
-# LATERAL with a LIMIT leaves the planner no choice but to look each up by its key.
+# LATERAL with a LIMIT, in both, leaves the planner no choice but to look each up by its key.
+BELOW_BY_INDEX = hot("""
+    SELECT task.id, task.dag_run_id, task.task_id, task.map_index, up_total, up_success, up_failed,
+           up_upstream_failed, up_skipped, up_removed
+      FROM unnest(CAST(:runs AS bigint[]), CAST(:task_ids AS text[]), CAST(:indexes AS int[]))
+           AS it (run, task_id, map_index)
+     CROSS JOIN LATERAL (
+           SELECT * FROM task_instance AS task
+            WHERE (task.dag_run_id, task.map_index, task.task_id)
+                  = (it.run, it.map_index, it.task_id)
+            LIMIT 1) AS task
+     WHERE task.state = 'none'
+""")
+
+
 BELOW = hot("""
     SELECT task.id, task.dag_run_id, task.task_id, up_total, up_success, up_failed,
            up_upstream_failed, up_skipped, up_removed
@@ -118,10 +135,10 @@ class WokenRun:
 
 @dataclass(slots=True)
 class RunSnapshot:
-    """How all tasks of a run stand, and which of them others chose not to run."""
+    """How all tasks of a run stand, and which of them others, by task and map index, skip."""
 
     tasks: dict[str, TaskCounts] = field(default_factory=dict)
-    skips: set[str] = field(default_factory=set)
+    skips: dict[tuple[str, int], Collection[str]] = field(default_factory=dict)
 
 
 Past: TypeAlias = Mapping[str, Collection[TaskState]]
@@ -154,20 +171,44 @@ def lock_woken(
     ]
 
 
-def whole(conn: Connection, runs: Sequence[int]) -> dict[int, RunSnapshot]:
-    """Return how locked runs stand, and remove the wakes that this takes into account."""
-    found = {run: RunSnapshot() for run in runs}
-    counts: dict[tuple[int, str], dict[TaskState, int]] = {}
-    for row in conn.execute(WHOLE, {"runs": list(runs)}):
-        run = found[row.dag_run_id]
-        for skips in row.skips or ():
-            run.skips.update(skips)
-        states = counts.setdefault((row.dag_run_id, row.task_id), {})
-        states[TaskState(row.state)] = row.instances
-        if row.undecided or row.task_id not in run.tasks:
+@dataclass(slots=True)
+class SnapshotRows:
+    """A snapshot while it is put together of rows, each about a task and a state."""
+
+    snapshot: RunSnapshot = field(default_factory=RunSnapshot)
+    _counts: dict[str, dict[TaskState, int]] = field(default_factory=dict)
+    _by_index: dict[str, dict[int, TaskState]] = field(default_factory=dict)
+
+    def add(self, row: Row[Any]) -> None:
+        """Enter how many instances are in a state, which chose something, and their map indexes."""
+        task_id, state = row.task_id, TaskState(row.state)
+        for map_index, skips in (row.skips or {}).items():
+            self.snapshot.skips[task_id, int(map_index)] = skips
+        counts = self._counts.setdefault(task_id, {})
+        counts[state] = row.instances
+        by_index: Mapping[int, TaskState] = NO_INDEXES
+        if row.indexes is not None:
+            its = self._by_index.setdefault(task_id, {})
+            its.update(dict.fromkeys(row.indexes, state))
+            by_index = its
+        if row.undecided or task_id not in self.snapshot.tasks:
             placeholder = bool(row.undecided) and row.first_index < 0
-            run.tasks[row.task_id] = TaskCounts(states, row.undecided or (), placeholder)
-    return found
+            self.snapshot.tasks[task_id] = TaskCounts(
+                counts, row.undecided or (), placeholder, by_index
+            )
+
+
+def whole(
+    conn: Connection, runs: Sequence[int], grouped: Collection[str] = ()
+) -> dict[int, RunSnapshot]:
+    """Return how locked runs stand, and remove the wakes that this takes into account.
+
+    The tasks `grouped`, which are in mapped groups, are told of by map index.
+    """
+    found = {run: SnapshotRows() for run in runs}
+    for row in conn.execute(WHOLE, {"runs": list(runs), "grouped": sorted(grouped)}):
+        found[row.dag_run_id].add(row)
+    return {run: rows.snapshot for run, rows in found.items()}
 
 
 def below(conn: Connection, wanted: Mapping[int, Collection[str]]) -> dict[int, list[Undecided]]:
@@ -179,6 +220,24 @@ def below(conn: Connection, wanted: Mapping[int, Collection[str]]) -> dict[int, 
     parameters = {"runs": [run for run, _ in pairs], "task_ids": [task for _, task in pairs]}
     for row in conn.execute(BELOW, parameters):
         found[row[1]].append(Undecided(row[0], row[2], Tally(*row[3:])))
+    return found
+
+
+def below_by_index(
+    conn: Connection, wanted: Mapping[int, Collection[tuple[str, int]]]
+) -> dict[int, list[Undecided]]:
+    """Return the undecided among these instances, by run, with the counts kept on them."""
+    keys = [(run, *key) for run, its in wanted.items() for key in its]
+    found: dict[int, list[Undecided]] = {run: [] for run in wanted}
+    if not keys:
+        return found
+    parameters = {
+        "runs": [run for run, _, _ in keys],
+        "task_ids": [task_id for _, task_id, _ in keys],
+        "indexes": [map_index for _, _, map_index in keys],
+    }
+    for row in conn.execute(BELOW_BY_INDEX, parameters):
+        found[row[1]].append(Undecided(row[0], row[2], Tally(*row[4:]), row[3]))
     return found
 
 

@@ -44,6 +44,25 @@ EXPAND = text("""
      CROSS JOIN LATERAL generate_series(1, expanded.length - 1) AS map_index (map_index)
 """)
 
+# The instances of a task in a mapped group that are still to be decided about, one by one.
+GROW = text("""
+    WITH grown AS (
+        UPDATE task_instance AS task
+           SET map_index = 0, rendered_map_index = NULL
+          FROM unnest(CAST(:ids AS bigint[]), CAST(:lengths AS int[])) AS it (id, length)
+         WHERE task.id = it.id AND task.state = 'none' AND task.map_index = -1
+     RETURNING task.*, it.length
+    ), made AS (
+        INSERT INTO task_instance (dag_run_id, dag_id, task_id, map_index, attempt, pool,
+                                   pool_slots, queue, priority, priority_class, limited)
+        SELECT dag_run_id, dag_id, task_id, map_index.map_index, attempt, pool,
+               pool_slots, queue, priority, priority_class, limited
+          FROM grown
+         CROSS JOIN LATERAL generate_series(1, grown.length - 1) AS map_index (map_index)
+    )
+    INSERT INTO wake (dag_run_id) SELECT DISTINCT dag_run_id FROM grown
+""")
+
 COUNT = hot("""
     UPDATE task_instance AS task
        SET up_total = it.total, up_success = it.success, up_failed = it.failed,
@@ -109,6 +128,17 @@ def expand(conn: Connection, lengths: Mapping[int, int], now: datetime, aging: f
     if lengths:
         parameters = {"ids": list(lengths), "lengths": list(lengths.values())}
         conn.execute(EXPAND, {**parameters, "now": now, "aging": aging})
+
+
+def grow(conn: Connection, lengths: Mapping[int, int]) -> int:
+    """Turn placeholders of tasks in mapped groups into so many undecided instances each.
+
+    Their runs are woken, to be looked at again; return how many.
+    """
+    if not lengths:
+        return 0
+    parameters = {"ids": list(lengths), "lengths": list(lengths.values())}
+    return conn.execute(GROW, parameters).rowcount
 
 
 def count(conn: Connection, waiting: Mapping[int, Tally]) -> None:

@@ -19,8 +19,8 @@ FAILED: Final = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
 class Selection:
     """What to clear of a run: these tasks, or all; of mapped ones one instance, or all.
 
-    `downstream` adds what lies below them; `only_failed` leaves alone what has not failed, and
-    `only_running` what does not run.
+    `downstream` adds what lies below them, within a mapped group only the same instance;
+    `only_failed` leaves alone what has not failed, and `only_running` what does not run.
     """
 
     tasks: Sequence[str] = ()
@@ -96,28 +96,28 @@ def clear(
     placeholder.  ConflictError when one of its instances has begun.
     """
     named = selected(graph, selection)
+    single = single_tasks(graph, selection.tasks, selection.map_index)
     tasks = {
         instance.task_id
         for instance in instances
-        if instance.task_id in named and _picked(instance, selection)
+        if instance.task_id in named and _picked(instance, selection, single)
     }
     around = _around(graph, tasks)
-    single = set(selection.tasks) if selection.map_index is not None else set()
     also = {instance.task_id for instance in instances if instance.id in besides.instances}
-    cleared_tasks = tasks | around | also
-    by_task = _by_task(instances)
+    cleared_tasks, by_task = tasks | around | also, _by_task(instances)
     anew = (cleared_tasks & set(besides.anew)) | {
         task
         for task in cleared_tasks - single
         if _may_change(task, _inputs(graph, task), by_task, cleared_tasks)
     }
-    wholly = around | anew
+    anew |= _mates(graph, anew, cleared_tasks - single)
     chosen = [
         instance
         for instance in instances
-        if instance.task_id in wholly
+        if instance.task_id in anew
         or instance.id in besides.instances
-        or (instance.task_id in named and _picked(instance, selection))
+        or (instance.task_id in named and _picked(instance, selection, single))
+        or (instance.task_id in around and is_meant(instance, selection.map_index, single))
     ]
     placeholders, dropped = _collapsed(chosen, anew)
     kept = [instance for instance in chosen if instance.id not in dropped and _stands(instance)]
@@ -126,10 +126,31 @@ def clear(
     return replace(cleared, withdrawn=withdrawn, placeholders=placeholders, dropped=sorted(dropped))
 
 
-def _picked(it: Instance, selection: Selection) -> bool:
-    single = selection.map_index is not None and it.task_id in selection.tasks
+def single_tasks(graph: DagGraph, tasks: Collection[str], map_index: int | None) -> set[str]:
+    """Return the tasks of which that instance alone is meant: those named, and their groups'."""
+    if map_index is None:
+        return set()
+    groups = {graph.group_of(task) for task in tasks} - {None}
+    return {*tasks, *(task for task in graph.tasks if graph.group_of(task) in groups)}
+
+
+def _mates(graph: DagGraph, anew: Collection[str], cleared: Collection[str]) -> set[str]:
+    """Return the cleared tasks in the mapped groups of these: a group is expanded as one."""
+    groups = {graph.group_of(task) for task in anew} - {None}
+    return {task for task in cleared if graph.group_of(task) in groups}
+
+
+def is_meant(it: Instance, map_index: int | None, single: Collection[str]) -> bool:
+    """Tell whether an instance is meant where one of some tasks is.
+
+    What has no map index in a group stands for each.
+    """
+    return it.task_id not in single or it.map_index in (map_index, -1)
+
+
+def _picked(it: Instance, selection: Selection, single: Collection[str]) -> bool:
     return (
-        (not single or it.map_index == selection.map_index)
+        is_meant(it, selection.map_index, single)
         and (not selection.only_failed or it.state in FAILED)
         and (not selection.only_running or it.state is TaskState.RUNNING)
     )

@@ -61,5 +61,7 @@ def _besides(
 
 
 def _mapped_otherwise(was: DagGraph, graph: DagGraph, task_id: str) -> bool:
-    before = was.tasks.get(task_id)
-    return before is None or before.mapped_over != graph.tasks[task_id].mapped_over
+    before, now = was.tasks.get(task_id), graph.tasks[task_id]
+    if before is None or before.mapped_over != now.mapped_over:
+        return True
+    return (before.mapped_group is None) is not (now.mapped_group is None)

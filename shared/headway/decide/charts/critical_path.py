@@ -102,6 +102,23 @@ def critical_path(
     return list(chain.from_iterable(reversed(found)))
 
 
+def indexes_in_groups(tasks: Sequence[TimedTask], groups: Mapping[str, str]) -> dict[str, int]:
+    """Return the map index of each task in a mapped group that the path leads through.
+
+    It is that of the instance in the group that ends last; `groups` are those of the tasks.
+    """
+    last: dict[str, TimedTask] = {}
+    for task in tasks:
+        group = groups.get(task.task_id)
+        if group is None or task.map_index < 0:
+            continue
+        other = last.setdefault(group, task)
+        ended = other.ended_at
+        if ended is not None and (task.ended_at is None or task.ended_at > ended):
+            last[group] = task
+    return {name: last[group].map_index for name, group in groups.items() if group in last}
+
+
 def seconds_by_kind(pieces: Sequence[PathPiece]) -> Mapping[PieceKind, float]:
     """Return how long the path takes in all, by what it is spent with."""
     sums = dict.fromkeys(PieceKind, 0.0)

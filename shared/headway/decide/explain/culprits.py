@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from headway.decide.scheduling.settle import RunCounts
+from headway.decide.scheduling.run_counts import RunCounts
 from headway.domain.dag.spec import TaskSpec
 from headway.domain.states import TaskState
 

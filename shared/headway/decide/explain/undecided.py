@@ -6,12 +6,15 @@ from typing import Final
 
 from headway.decide.explain.culprits import culprits
 from headway.decide.explain.explanation import Explanation, Holder, Reason, single
+from headway.decide.explain.one_index import index_of, index_of_all, named
 from headway.decide.explain.run import no_scheduler, reserved
 from headway.decide.explain.snapshot import ProcessRow, RunRow, TaskRow, alive
 from headway.decide.explain.wording import command, counted, listed
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunCounts, Settlement, TaskCounts, settle
+from headway.decide.scheduling.run_counts import RunCounts, Settlement, TaskCounts
+from headway.decide.scheduling.settle import settle
 from headway.domain.dag.mapping import described
+from headway.domain.dag.names import instance_name
 from headway.domain.dag.spec import TaskSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule, Verdict, judge
 from headway.domain.states import TERMINAL, RunState, TaskState
@@ -66,8 +69,12 @@ def explain_undecided(it: UndecidedSnapshot) -> Explanation:
     tally = settlement.waiting.get(it.task.id)
     if tally is None:
         return _decided(it, settlement)
-    waits = judge(it.spec.trigger_rule, tally) is Verdict.WAIT
-    found = _waits_for_upstream(it, tally) if waits else _waits_for_past(it)
+    if judge(it.spec.trigger_rule, tally) is Verdict.WAIT:
+        found = _waits_for_upstream(it, tally)
+    elif items := _unended_items(it):
+        found = _waits_for_items(items)
+    else:
+        found = _waits_for_past(it)
     if found.reason is Reason.UPSTREAM and it.asked is not None:
         mapped = it.task.task_id
         return replace(
@@ -85,7 +92,8 @@ def explain_not_run(it: UndecidedSnapshot) -> Explanation | None:
     None when it decides otherwise: somebody has moved the instance, or what it waited for.
     """
     mapped = bool(it.spec.mapped_over) and it.task.map_index < 0
-    alone = TaskCounts({TaskState.NONE: 1}, (it.task.id,), placeholder=mapped)
+    by_index = {it.task.map_index: TaskState.NONE} if it.spec.mapped_group else {}
+    alone = TaskCounts({TaskState.NONE: 1}, (it.task.id,), mapped, by_index)
     tasks = {**it.run_counts.tasks, it.task.task_id: alone}
     run_counts = replace(it.run_counts, tasks=tasks)
     settlement = settle(run_counts, it.most)
@@ -133,6 +141,25 @@ def _waits_for_upstream(it: UndecidedSnapshot, tally: Tally) -> Explanation:
     )
 
 
+def _unended_items(it: UndecidedSnapshot) -> list[str]:
+    """Return the tasks that a placeholder is expanded over and that have not ended."""
+    if it.task.map_index >= 0:
+        return []
+    sources = dict.fromkeys(task_id for task_id, _ in it.spec.map_sources())
+    tasks = it.run_counts.tasks
+    return [
+        _named(name, tasks[name]) for name in sources if name in tasks and _unfinished(tasks[name])
+    ]
+
+
+def _waits_for_items(items: Sequence[str]) -> Explanation:
+    return Explanation(
+        reason=Reason.UPSTREAM,
+        sentence=f"It waits for {listed(items)}, which it is expanded over.",
+        change="The end of it." if len(items) == 1 else "The end of all of these.",
+    )
+
+
 def _waits_for_past(it: UndecidedSnapshot) -> Explanation:
     assert it.before is not None
     dag, run, task = it.run.dag_id, it.before.run_id, it.task.task_id
@@ -161,7 +188,7 @@ def _waits_for_past(it: UndecidedSnapshot) -> Explanation:
 
 def _decided(it: UndecidedSnapshot, settlement: Settlement) -> Explanation:
     """Say what the next pass decides, or why there is none."""
-    instances = settlement.expansions.get(it.task.id)
+    instances = {**settlement.expansions, **settlement.grown}.get(it.task.id)
     for state, ids in settlement.moves.items():
         if it.task.id in ids and state is not TaskState.SCHEDULED:
             found = _ends(it, state, settlement, ended=False)
@@ -205,7 +232,8 @@ def _ends(
     if choosers := it.choosers.get(task.task_id):
         return Explanation(
             reason=Reason.NOT_CHOSEN,
-            sentence=f"{listed(choosers)} above it chose not to run it.{when}",
+            sentence=f"{listed([named(it.run_counts, name) for name in choosers])} above it chose "
+            f"not to run it.{when}",
             change=f"Another choice: {_clear(it, choosers)} has it made anew.",
             held_by=tuple(it.above),
         )
@@ -266,7 +294,9 @@ def _place(found: tuple[int, str, TaskCounts]) -> tuple[int, str]:
 
 
 def _clear(it: UndecidedSnapshot, tasks: Sequence[str]) -> str:
-    return command("tasks", "clear", it.run.dag_id, it.run.run_id, *tasks, "--yes")
+    map_index = index_of_all(it.run_counts.tasks, tasks)
+    one = () if map_index < 0 else ("--map-index", map_index)
+    return command("tasks", "clear", it.run.dag_id, it.run.run_id, *tasks, *one, "--yes")
 
 
 def _again(it: UndecidedSnapshot) -> str:
@@ -283,7 +313,7 @@ def _named(task_id: str, task_counts: TaskCounts) -> str:
     total = sum(task_counts.counts.values())
     if total == 1:
         (state,) = task_counts.counts
-        return f"{task_id} ({_word(state)})"
+        return f"{instance_name(task_id, index_of(task_counts))} ({_word(state)})"
     states = ", ".join(
         f"{number:,} {_word(state)}" for state, number in sorted(task_counts.counts.items())
     )

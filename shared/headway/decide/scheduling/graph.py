@@ -37,6 +37,36 @@ class DagGraph:
         return below
 
     @cached_property
+    def mapped_groups(self) -> Mapping[str, str]:
+        """The mapped group of each task that is in one."""
+        return {task.task_id: task.mapped_group for task in self.dag.tasks if task.mapped_group}
+
+    def group_of(self, task_id: str) -> str | None:
+        """Return the mapped group that a task is in; None when it is in none."""
+        return self.mapped_groups.get(task_id)
+
+    @cached_property
+    def reach(self) -> Mapping[str, tuple[frozenset[str], frozenset[str]]]:
+        """What the end of an instance of each task may decide about, in and outside of its group.
+
+        These are all tasks below it in its mapped group, and those directly below one of these.
+        """
+        found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+        for task in reversed(self.dag.tasks):
+            below = self.downstream[task.task_id]
+            inside = {name for name in below if self._are_mates(task.task_id, name)}
+            outside = set(below) - inside
+            for name in tuple(inside):
+                inside |= found[name][0]
+                outside |= found[name][1]
+            found[task.task_id] = frozenset(inside), frozenset(outside)
+        return found
+
+    def _are_mates(self, task_id: str, other: str) -> bool:
+        group = self.group_of(task_id)
+        return group is not None and group == self.group_of(other)
+
+    @cached_property
     def pools(self) -> frozenset[str]:
         """The pools that its tasks need slots of."""
         return frozenset(task.pool for task in self.dag.tasks)

@@ -5,20 +5,18 @@ Two ways to look at a run come to the same result.  `settle` looks at it as a wh
 kept on undecided tasks; it is for the common case, and leaves anything else to `settle`.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from headway.decide.scheduling.graph import DagGraph
+from headway.decide.scheduling import grouped
+from headway.decide.scheduling.run_counts import Counts, RunCounts, Settlement, TaskCounts
+from headway.decide.scheduling.tallies import FAILED, GONE, tally_of
 from headway.domain.dag.mapping import MAX_MAP_LENGTH, map_length
 from headway.domain.dag.spec import TaskSpec
 from headway.domain.dag.trigger_rules import Tally, Verdict, judge
 from headway.domain.errors import DagError
 from headway.domain.states import TERMINAL, RunState, TaskState
 
-Counts = Mapping[TaskState, int]
-Lengths = Mapping[tuple[str, str], int | None]
-
-_FAILED = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
 _PAST_IS_WELL = frozenset({TaskState.SUCCESS, TaskState.SKIPPED, TaskState.REMOVED})
 _NOTHING = frozenset({TaskState.SKIPPED, TaskState.REMOVED})
 _BECOMES = {
@@ -28,58 +26,6 @@ _BECOMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCounts:
-    """How the instances of one task stand: how many in which state, and which are undecided.
-
-    `placeholder` tells that the one undecided instance has no map index: that of a mapped
-    task stands for instances that are still to be made.
-    """
-
-    counts: Counts
-    undecided: Sequence[int] = ()
-    placeholder: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RunCounts:
-    """How a run stands.
-
-    `skips` are the tasks that others chose not to run, and those whose own dates leave the run
-    out.  `past` tells in which states the tasks of the DAG's previous run are; None when this is
-    its first.  A task that the previous run does not have holds nothing up.  `lengths` are those
-    of the XComs (task, key) that mapped tasks are expanded over.  `end_as` is how the run must
-    end, when a user or its timeout has decided that.
-    """
-
-    run_id: int
-    graph: DagGraph
-    tasks: Mapping[str, TaskCounts]
-    skips: Collection[str] = ()
-    past: Mapping[str, Collection[TaskState]] | None = None
-    lengths: Lengths = field(default_factory=dict)
-    end_as: RunState | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Settlement:
-    """What to write.
-
-    `moves` are task instances by the state they move to; `expansions` are placeholders
-    with the number of instances that each becomes; `waiting` are undecided instances with
-    how their upstream stands.  `unfinished` counts the instances that have not ended; None
-    when the run is to be looked at as a whole next time too.  `problems` explain
-    tasks that could not be expanded.
-    """
-
-    moves: Mapping[TaskState, list[int]] = field(default_factory=dict)
-    expansions: Mapping[int, int] = field(default_factory=dict)
-    waiting: Mapping[int, Tally] = field(default_factory=dict)
-    unfinished: int | None = None
-    run_state: RunState | None = None
-    problems: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(slots=True)
 class _RunTally:
     """A whole look while it is taken."""
@@ -87,40 +33,103 @@ class _RunTally:
     run: RunCounts
     most: int
     counts: dict[str, dict[TaskState, int]]
+    by_index: dict[str, dict[int, TaskState]]
     moves: dict[TaskState, list[int]] = field(default_factory=dict)
     expansions: dict[int, int] = field(default_factory=dict)
+    grown: dict[int, int] = field(default_factory=dict)
     waiting: dict[int, Tally] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
     def decide(self, task: TaskSpec, task_counts: TaskCounts) -> None:
         """Decide for the undecided instances of a task, or enter that they wait."""
-        tally = _tally(task, self.counts, self.run.graph.setups)
-        state = self._state(task, tally)
-        instances = len(task_counts.undecided)
-        expands = task_counts.placeholder and bool(task.mapped_over)
-        if state is TaskState.SCHEDULED and expands:
-            state, instances = self._expanded(task)
-        if state is TaskState.NONE:
-            self.waiting.update(dict.fromkeys(task_counts.undecided, tally))
-            return
-        if expands and state is TaskState.SCHEDULED:
-            self.expansions[task_counts.undecided[0]] = instances
+        if task.mapped_group is not None and not task_counts.placeholder:
+            self._decide_each(task, task_counts)
+        elif task_counts.placeholder and task.mapped_over:
+            self._decide_placeholder(task, task_counts.undecided[0])
         else:
-            self.moves.setdefault(state, []).extend(task_counts.undecided)
-        counts = self.counts[task.task_id]
-        counts.pop(TaskState.NONE)
-        counts[state] = counts.get(state, 0) + instances
+            tally = self._tally(task)
+            self._enter(task, task_counts.undecided, self._state(task, tally), tally)
 
     def remove(self, task_id: str, task_counts: TaskCounts) -> None:
         """Remove what is undecided of a task that the run's version does not have."""
-        instances = len(task_counts.undecided)
         self.moves.setdefault(TaskState.REMOVED, []).extend(task_counts.undecided)
-        counts = self.counts[task_id]
-        counts.pop(TaskState.NONE)
-        counts[TaskState.REMOVED] = counts.get(TaskState.REMOVED, 0) + instances
+        self._count(task_id, TaskState.REMOVED, len(task_counts.undecided))
 
-    def _state(self, task: TaskSpec, tally: Tally) -> TaskState:
-        if self.run.end_as is not None or task.task_id in self.run.skips:
+    def _decide_placeholder(self, task: TaskSpec, placeholder: int) -> None:
+        """Decide whether a mapped task becomes its instances.
+
+        A task in a mapped group may do so though it is not to be scheduled: then each instance is
+        decided about by itself, at the next look.
+        """
+        tally = self._tally(task)
+        state, instances = self._state(task, tally), 1
+        follows = not self._is_left_out(task.task_id) and self._follows(task, state)
+        if follows or state is TaskState.SCHEDULED:
+            state, instances = self._expanded(task)
+        if state is not TaskState.SCHEDULED:
+            self._enter(task, [placeholder], state, tally)
+            return
+        state = TaskState.NONE if follows else state
+        (self.grown if follows else self.expansions)[placeholder] = instances
+        counts = self.counts[task.task_id]
+        counts.pop(TaskState.NONE)
+        counts[state] = counts.get(state, 0) + instances
+        if task.mapped_group is not None:
+            self.by_index[task.task_id] = dict.fromkeys(range(instances), state)
+
+    def _decide_each(self, task: TaskSpec, task_counts: TaskCounts) -> None:
+        """Decide for each instance of a task in a mapped group by what it waits for."""
+        own = self.by_index[task.task_id]
+        tally_at = grouped.tallies(task, self.run.graph, self.counts, self.by_index)
+        waiting = sorted(index for index, state in own.items() if state is TaskState.NONE)
+        for number, map_index in zip(task_counts.undecided, waiting, strict=True):
+            tally = tally_at(map_index)
+            own[map_index] = self._state(task, tally, map_index)
+            self._enter(task, [number], own[map_index], tally)
+
+    def _enter(
+        self, task: TaskSpec, undecided: Collection[int], state: TaskState, tally: Tally
+    ) -> None:
+        """Enter that undecided instances of a task move to that state, or wait."""
+        if state is TaskState.NONE:
+            self.waiting.update(dict.fromkeys(undecided, tally))
+            return
+        self.moves.setdefault(state, []).extend(undecided)
+        self._count(task.task_id, state, len(undecided))
+        its = self.by_index.get(task.task_id, {})
+        if -1 in its:
+            its[-1] = state
+
+    def _count(self, task_id: str, state: TaskState, instances: int) -> None:
+        counts = self.counts[task_id]
+        counts[TaskState.NONE] -= instances
+        if not counts[TaskState.NONE]:
+            counts.pop(TaskState.NONE)
+        counts[state] = counts.get(state, 0) + instances
+
+    def _tally(self, task: TaskSpec) -> Tally:
+        upstream = ((name, self.counts.get(name, GONE)) for name in task.upstream)
+        return tally_of(upstream, self.run.graph.setups)
+
+    def _is_left_out(self, task_id: str, map_index: int = -1) -> bool:
+        """Whether a task, or an instance, is skipped whatever its upstream."""
+        run = self.run
+        chosen = task_id in run.skips or (task_id, map_index) in run.index_skips
+        return run.end_as is not None or chosen
+
+    def _follows(self, task: TaskSpec, state: TaskState) -> bool:
+        """Whether a task in a mapped group becomes instances to decide about one by one.
+
+        It does when one that it waits for in the group has; and, where it is known how many there
+        are, when all of them end without running.
+        """
+        if task.mapped_group is None:
+            return False
+        ends = state in TERMINAL and not any(task.map_sources())
+        return ends or grouped.follows(task, self.run.graph, self.by_index)
+
+    def _state(self, task: TaskSpec, tally: Tally, map_index: int = -1) -> TaskState:
+        if self._is_left_out(task.task_id, map_index):
             return TaskState.SKIPPED
         verdict = judge(task.trigger_rule, tally)
         if verdict is Verdict.WAIT:
@@ -163,7 +172,12 @@ def settle(run: RunCounts, most: int = MAX_MAP_LENGTH) -> Settlement:
     task is expanded to more than `most` instances.
     """
     counts = {task_id: dict(task_counts.counts) for task_id, task_counts in run.tasks.items()}
-    look = _RunTally(run, most, counts)
+    by_index = {
+        task_id: dict(task_counts.by_index)
+        for task_id, task_counts in run.tasks.items()
+        if task_counts.by_index
+    }
+    look = _RunTally(run, most, counts, by_index)
     for task_id, task_counts in run.tasks.items():
         if task_counts.undecided and task_id not in run.graph.tasks:
             look.remove(task_id, task_counts)
@@ -180,8 +194,9 @@ def settle(run: RunCounts, most: int = MAX_MAP_LENGTH) -> Settlement:
     return Settlement(
         look.moves,
         look.expansions,
+        look.grown,
         look.waiting,
-        unfinished if _counts_suffice(run) else None,
+        unfinished if _counts_suffice(run) and not look.grown else None,
         _run_state(run, look.counts) if unfinished == 0 else None,
         look.problems,
     )
@@ -193,7 +208,9 @@ def _counts_suffice(run: RunCounts) -> bool:
         run.graph.counts_suffice
         and run.end_as is None
         and all(
-            task_counts.placeholder or not run.graph.tasks[task_id].mapped_over
+            task_counts.placeholder
+            or not run.graph.tasks[task_id].mapped_over
+            or run.graph.group_of(task_id) is not None
             for task_id, task_counts in run.tasks.items()
             if task_counts.undecided and task_id in run.graph.tasks
         )
@@ -208,87 +225,8 @@ def _past_is_well(task: TaskSpec, past: Mapping[str, Collection[TaskState]] | No
     )
 
 
-def _tally(task: TaskSpec, counts: Mapping[str, Counts], setups: Collection[str]) -> Tally:
-    ended: dict[TaskState, int] = {}
-    prepared: dict[TaskState, int] = {}
-    for upstream in task.upstream:
-        for state, number in counts.get(upstream, {TaskState.REMOVED: 1}).items():
-            ended[state] = ended.get(state, 0) + number
-            if upstream in setups:
-                prepared[state] = prepared.get(state, 0) + number
-    return Tally(
-        total=sum(ended.values()),
-        success=ended.get(TaskState.SUCCESS, 0),
-        failed=sum(ended.get(state, 0) for state in _FAILED),
-        upstream_failed=ended.get(TaskState.UPSTREAM_FAILED, 0),
-        skipped=ended.get(TaskState.SKIPPED, 0),
-        removed=ended.get(TaskState.REMOVED, 0),
-        setups=sum(prepared.values()),
-        setups_succeeded=prepared.get(TaskState.SUCCESS, 0),
-        setups_skipped=prepared.get(TaskState.SKIPPED, 0),
-    )
-
-
 def _run_state(run: RunCounts, counts: Mapping[str, Counts]) -> RunState:
     if run.end_as is not None:
         return run.end_as
-    failed = any(_FAILED & counts.get(task_id, {}).keys() for task_id in run.graph.leaves)
+    failed = any(FAILED & counts.get(task_id, {}).keys() for task_id in run.graph.leaves)
     return RunState.FAILED if failed else RunState.SUCCESS
-
-
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """A task instance without a decision, and how its upstream stood when last looked at."""
-
-    id: int
-    task_id: str
-    tally: Tally
-
-
-def arrivals(graph: DagGraph, ended: Mapping[str, Counts]) -> dict[str, dict[TaskState, int]]:
-    """Return for each task below those in `ended` how many upstream instances ended how."""
-    arrived: dict[str, dict[TaskState, int]] = {}
-    for upstream, counts in ended.items():
-        for task_id in graph.downstream.get(upstream, ()):
-            sums = arrived.setdefault(task_id, {})
-            for state, number in counts.items():
-                sums[state] = sums.get(state, 0) + number
-    return arrived
-
-
-def advance(
-    graph: DagGraph, arrived: Mapping[str, Counts], undecided: Iterable[Undecided], left: int
-) -> Settlement | None:
-    """Decide for the undecided tasks right below those that have ended since the last look.
-
-    `left` instances of the run have not ended.  None when it takes a whole look: the run
-    may be over, a task will never run (which decides for those below it), or a mapped
-    task is to be expanded.
-    """
-    if left <= 0:
-        return None
-    ready: list[int] = []
-    waiting: dict[int, Tally] = {}
-    for instance in undecided:
-        task = graph.tasks[instance.task_id]
-        tally = _added(instance.tally, arrived[instance.task_id])
-        verdict = judge(task.trigger_rule, tally)
-        if verdict is Verdict.WAIT:
-            waiting[instance.id] = tally
-        elif verdict is Verdict.RUN and not task.mapped_over:
-            ready.append(instance.id)
-        else:
-            return None
-    moves = {TaskState.SCHEDULED: ready} if ready else {}
-    return Settlement(moves, waiting=waiting, unfinished=left)
-
-
-def _added(before: Tally, ended: Counts) -> Tally:
-    return Tally(
-        total=before.total,
-        success=before.success + ended.get(TaskState.SUCCESS, 0),
-        failed=before.failed + sum(ended.get(state, 0) for state in _FAILED),
-        upstream_failed=before.upstream_failed + ended.get(TaskState.UPSTREAM_FAILED, 0),
-        skipped=before.skipped + ended.get(TaskState.SKIPPED, 0),
-        removed=before.removed + ended.get(TaskState.REMOVED, 0),
-    )

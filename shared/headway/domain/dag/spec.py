@@ -90,7 +90,9 @@ class TaskSpec:
     `owner` is whom people ask about the task, `task_display_name` what they call it.
     `on_failure_fail_dagrun` is for teardowns: the run fails with such a one.  `params` are laid
     over its DAG's.  Runs whose logical date lies outside `start_date` and `end_date` skip the task.
-    `map_index_template` says what an instance is called.
+    `map_index_template` says what an instance is called.  All tasks in the mapped group
+    `mapped_group`, and in the groups within it, are `mapped_over` the same: an instance waits for
+    those of its own map index in the group.
     """
 
     task_id: str
@@ -131,6 +133,7 @@ class TaskSpec:
     start_date: datetime | None = None
     end_date: datetime | None = None
     map_index_template: str | None = None
+    mapped_group: str | None = None
 
     def leaves_out(self, date: datetime) -> bool:
         """Tell whether a run of that logical date lies outside the task's own dates."""

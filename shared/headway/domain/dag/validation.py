@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Final
 
+from headway.domain.dag.mapped_groups import problems_of_mapped_groups
 from headway.domain.dag.mapping import DEEPEST_COMBINED, MAX_MAP_LENGTH
 from headway.domain.dag.names import check_key
 from headway.domain.dag.spec import (
@@ -39,6 +40,8 @@ def check_valid(dag: DagSpec) -> None:
         seen.add(check_key("task", task.task_id))
     for problem in problems_of_groups(dag.groups, seen):
         raise DagError(f"A task group of DAG {dag.dag_id} {problem}.")
+    for problem in problems_of_mapped_groups(dag):
+        raise DagError(f"A mapped group of DAG {dag.dag_id} {problem}.")
     edges = {(above, task.task_id) for task in dag.tasks for above in task.upstream}
     if not edges.issuperset((each.upstream, each.downstream) for each in dag.labels):
         raise DagError(f"DAG {dag.dag_id} has a label on an edge that is not there.")
@@ -68,7 +71,7 @@ def _problems(task: TaskSpec, above: set[str]) -> Iterator[str]:
     if len(set(task.upstream)) < len(task.upstream):
         yield "depends on a task twice"
     yield from _problems_of_values(task)
-    yield from _problems_of_mapping(task)
+    yield from _problems_of_mapping(task, above)
 
 
 def _problems_of_values(task: TaskSpec) -> Iterator[str]:
@@ -92,11 +95,15 @@ def _problems_of_limits(task: TaskSpec) -> Iterator[str]:
             yield f"has a limit of {limit} active instances"
 
 
-def _problems_of_mapping(task: TaskSpec) -> Iterator[str]:
+def _problems_of_mapping(task: TaskSpec, above: set[str]) -> Iterator[str]:
     if len({source.argument for source in task.mapped_over}) < len(task.mapped_over):
         yield "is expanded over an argument twice"
     for source in task.mapped_over:
         yield from _problems_of_input(source, task)
+    if task.mapped_group is not None and not above.issuperset(
+        name for name, _ in task.map_sources()
+    ):
+        yield "is in a mapped group that is expanded over a task that does not come before it"
 
 
 def _problems_of_input(source: MapInput, task: TaskSpec, depth: int = 0) -> Iterator[str]:
@@ -107,10 +114,15 @@ def _problems_of_input(source: MapInput, task: TaskSpec, depth: int = 0) -> Iter
     elif source.task_id is None:
         if source.length is None or not 0 <= source.length <= MAX_MAP_LENGTH:
             yield f"is expanded over {source.length} literal items"
-    elif source.length is not None or source.task_id not in task.upstream:
+    elif source.length is not None or not _waits_for(task, source.task_id):
         yield f"is expanded over task {source.task_id!r}, for which it does not wait"
-    elif task.trigger_rule is TriggerRule.ALWAYS:
+    elif task.trigger_rule is TriggerRule.ALWAYS and task.mapped_group is None:
         yield "is expanded over another task, for which trigger_rule 'always' does not wait"
+
+
+def _waits_for(task: TaskSpec, source: str) -> bool:
+    """Whether a task waits for what it is expanded over; of a mapped group the first tasks do."""
+    return source in task.upstream or task.mapped_group is not None
 
 
 def _problems_of_parts(source: MapInput, task: TaskSpec, depth: int) -> Iterator[str]:

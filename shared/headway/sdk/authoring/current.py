@@ -61,6 +61,7 @@ class DagFile:
         return found if found.exists() else None
 
 
+_making: ContextVar[bool] = ContextVar("making_task", default=False)
 _open_scopes: ContextVar["tuple[SetupScope, ...]"] = ContextVar("open_scopes", default=())
 _open: ContextVar["tuple[TaskGroup, ...]"] = ContextVar("open_groups", default=())
 _file: ContextVar[DagFile | None] = ContextVar("dag_file", default=None)
@@ -90,6 +91,21 @@ def enter(group: "TaskGroup") -> None:
 def leave() -> None:
     """Go back to the group, if any, that was open before."""
     _open.set(_open.get()[:-1])
+
+
+@contextmanager
+def making_task() -> Iterator[None]:
+    """Let what stands for a value be compared in the constructor of an operator."""
+    token = _making.set(True)
+    try:
+        yield
+    finally:
+        _making.reset(token)
+
+
+def is_making_task() -> bool:
+    """Tell whether the constructor of an operator is under way."""
+    return _making.get()
 
 
 def enter_scope(scope: "SetupScope") -> None:

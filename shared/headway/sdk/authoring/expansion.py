@@ -210,7 +210,7 @@ def _item(value: XComArg | Literal, index: int, runtime: TaskRuntime) -> object:
 def check_expandable(task: "BaseOperator", key: str, value: object) -> None:
     """Raise XComError when another task is expanded over `value`, which does not allow that."""
     for each in task.dag.tasks if task.dag else ():
-        for source in each.spec.mapped_over:
+        for source in each.map_inputs():
             if (task.task_id, key) in source.sources():
                 _check_expandable(value, (task.task_id, key), each, source)
 

@@ -3,17 +3,20 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Unpack
 
 from headway.domain.arguments import RETURN_VALUE
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
 from headway.sdk.authoring.blueprint import Blueprint, OperatorBlueprint
 from headway.sdk.authoring.expansion import Expansion, Items, product, rows
+from headway.sdk.authoring.groups.group_argument import GroupArgument
+from headway.sdk.authoring.groups.mapped_group import MappedTaskGroup, refuse_mapping
 from headway.sdk.authoring.groups.task_group import TaskGroup, group_for
 from headway.sdk.authoring.operator import BaseOperator, accepted_names, defaults, place
 from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS, TaskOptions
-from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
+from headway.sdk.authoring.xcom_arg import XComArg, late_in, outputs_in
 from headway.sdk.running.task_runtime import TaskRuntime
 from headway.sdk.values import checks
 
@@ -26,8 +29,6 @@ class MappedOperator(BaseOperator):
 
     In the DAG it stands for all of them; `instance` makes the operator of one.
     """
-
-    is_mapped: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -42,6 +43,11 @@ class MappedOperator(BaseOperator):
         self.expansion = expansion
         needs_spark, inputs = blueprint.operator.needs_spark, expansion.inputs()
         self.spec = replace(self.spec, needs_spark=needs_spark, mapped_over=inputs)
+
+    @property
+    def is_mapped(self) -> bool:
+        """True."""
+        return True
 
     def needed_outputs(self) -> Iterator[XComArg]:
         """Yield the outputs that it is expanded over, and those in shared arguments."""
@@ -108,11 +114,11 @@ class OperatorPartial:
 
     def expand(self, **arguments: Any) -> MappedOperator:
         """Make a task with one instance for each combination of items of these arguments."""
-        return self._task(expand(self._blueprint(), arguments, self.where))
+        return self._task(expand(self._blueprint(), arguments, self.where, self.group))
 
     def expand_kwargs(self, kwargs: Any) -> MappedOperator:
         """Make a task with one instance for each dictionary of arguments in a list."""
-        return self._task(expand_kwargs(self._blueprint(), kwargs, self.where))
+        return self._task(expand_kwargs(self._blueprint(), kwargs, self.where, self.group))
 
     def _blueprint(self) -> OperatorBlueprint:
         given = {name: value for name, value in self.arguments.items() if name != "task_id"}
@@ -123,14 +129,20 @@ class OperatorPartial:
         return mapped_task(self.arguments["task_id"], self.group, self._blueprint(), expansion)
 
 
-def expand(blueprint: Blueprint, values: dict[str, object], where: str) -> Expansion:
-    """Return the expansion over these arguments, which must fit the blueprint."""
+def expand(
+    blueprint: Blueprint, values: dict[str, object], where: str, group: TaskGroup | None
+) -> Expansion:
+    """Return the expansion over these arguments, which must fit the blueprint, in that group."""
+    refuse_mapping(group, where)
     _check(blueprint, values, f"{where}: expand()")
     return product(values, where)
 
 
-def expand_kwargs(blueprint: Blueprint, kwargs: object, where: str) -> Expansion:
+def expand_kwargs(
+    blueprint: Blueprint, kwargs: object, where: str, group: TaskGroup | None
+) -> Expansion:
     """Return the expansion over these dictionaries, those known so far fit the blueprint."""
+    refuse_mapping(group, where)
     found = rows(kwargs, where)
     seen: set[frozenset[str]] = set()
     for row in found.literals():
@@ -160,13 +172,31 @@ def check_mapping(dag: "DAG") -> None:
                 f"{partial.where}: partial() alone makes no task; call expand() or "
                 "expand_kwargs() on what it returns."
             )
+    groups = [it for it in dag.task_group_dict.values() if isinstance(it, MappedTaskGroup)]
+    for group in groups:
+        group.connect_inputs()
     for task in dag.tasks:
-        for task_id, key in task.spec.map_sources():
+        if groups:
+            _check_in_groups(task)
+        for task_id, key in chain.from_iterable(each.sources() for each in task.map_inputs()):
             _check_source(task, dag.get_task(task_id), key)
 
 
+def _check_in_groups(task: BaseOperator) -> None:
+    """Refuse a mapped task in a mapped group, and an argument of such a group outside of it."""
+    if isinstance(task, MappedOperator):
+        refuse_mapping(task.task_group, task.where)
+    given = task.shared_arguments() if isinstance(task, MappedOperator) else task.given_arguments
+    for found in late_in(given):
+        if isinstance(found, GroupArgument) and found.group is not task.mapped_group:
+            raise DagError(
+                f"{task.where}: it uses the argument {found.name!r} of the mapped task group "
+                f"{found.group.group_id!r}, in which it is not; pass it the output of a task there."
+            )
+
+
 def _check_source(task: BaseOperator, source: BaseOperator, key: str) -> None:
-    if task.spec.trigger_rule is TriggerRule.ALWAYS:
+    if task.spec.trigger_rule is TriggerRule.ALWAYS and task.mapped_group is None:
         raise DagError(
             f"{task.where}: it is expanded over the output of {source.task_id!r}, for which "
             "trigger_rule 'always' does not wait; choose another rule, such as all_done."

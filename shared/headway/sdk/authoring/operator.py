@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
 from headway.domain.arguments import PLAIN
 from headway.domain.dag.names import check_key
-from headway.domain.dag.spec import TaskSpec
+from headway.domain.dag.spec import MapInput, TaskSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.attributes import TaskAttributes
-from headway.sdk.authoring.current import current_dag
+from headway.sdk.authoring.current import current_dag, making_task
 from headway.sdk.authoring.dependencies import (
     Dependent,
     TaskDependent,
@@ -29,6 +29,7 @@ from headway.sdk.values.signatures import signature
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
+    from headway.sdk.authoring.groups.mapped_group import MappedTaskGroup
     from headway.sdk.authoring.mapped import OperatorPartial
     from headway.sdk.running.context import Context
 
@@ -53,7 +54,8 @@ class OperatorType(type):
     def make_apart(cls, arguments: Mapping[str, Any], where: Callable[[], str]) -> "BaseOperator":
         """Make a task that joins no DAG, such as an instance of a mapped one."""
         try:
-            operator = super().__call__(**arguments)
+            with making_task():
+                operator = super().__call__(**arguments)
         except TypeError:
             check_arguments(cls, arguments, where())
             raise
@@ -83,7 +85,6 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     not_taken: ClassVar[frozenset[str]] = frozenset()
     """Arguments of its bases that an operator gives them itself."""
     needs_spark: ClassVar[bool] = False
-    is_mapped: ClassVar[bool] = False
 
     spark_conn_id: str = DEFAULT_SPARK
     """The connection of the session that `context["spark"]` is."""
@@ -184,6 +185,21 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     def bundle_files(self) -> Sequence[str]:
         """Return the paths among the arguments that may name files beside the DAG file."""
         return self.files_among(self.given_arguments)
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether it has several instances: it is expanded, by itself or with its group."""
+        return self.mapped_group is not None
+
+    @property
+    def mapped_group(self) -> "MappedTaskGroup | None":
+        """The mapped group that it is in; None if it is in none."""
+        return self.task_group.mapped_group if self.task_group else None
+
+    def map_inputs(self) -> tuple[MapInput, ...]:
+        """Return what decides how many instances it has; nothing if it is not mapped."""
+        group = self.mapped_group
+        return self.spec.mapped_over if group is None else group.expansion.inputs()
 
     @property
     def output(self) -> XComArg:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from headway.domain.arguments import MAPPINGS, PLAIN, RETURN_VALUE, XComReference
 from headway.domain.errors import DagError
 from headway.sdk.authoring.dependencies import Dependent, TaskDependent
+from headway.sdk.authoring.groups.group_argument import GroupArgument
 from headway.sdk.running.dag_param import DagParam
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ class XComArg(TaskDependent, AnyValue):  # type: ignore[misc]
 
     def __str__(self) -> str:
         """Return the template that pulls the value, so that it may stand inside an f-string."""
+        if self.operator.mapped_group is not None:  # each instance has the value for its map index
+            return f"{{{{ ti.output_of({self.operator.task_id!r}, {self.key!r}) }}}}"
         return f"{{{{ ti.xcom_pull(task_ids={self.operator.task_id!r}, key={self.key!r}) }}}}"
 
     def __repr__(self) -> str:
@@ -98,7 +101,7 @@ class XComArg(TaskDependent, AnyValue):  # type: ignore[misc]
         return f"{self.operator.task_id}{key}"
 
 
-LATE: Final = (XComArg, DagParam)
+LATE: Final = (XComArg, DagParam, GroupArgument)
 """What stands for a value that is known when the task runs."""
 
 
@@ -107,8 +110,11 @@ def outputs_in(value: object) -> Iterator[XComArg]:
     return (found for found in late_in(value) if isinstance(found, XComArg))
 
 
-def late_in(value: object) -> Iterator[XComArg | DagParam]:
-    """Yield every task output and param in an argument, which may be a list of very many items."""
+def late_in(value: object) -> Iterator[XComArg | DagParam | GroupArgument]:
+    """Yield what in an argument is known late; the argument may be a list of very many items.
+
+    Besides an argument of a mapped group it yields the outputs that the group is expanded over.
+    """
     ahead = [value]
     while ahead:
         item = ahead.pop()
@@ -116,6 +122,9 @@ def late_in(value: object) -> Iterator[XComArg | DagParam]:
             yield from item.outputs()
         elif isinstance(item, DagParam):
             yield item
+        elif isinstance(item, GroupArgument):
+            yield item
+            yield from item.outputs()
         elif isinstance(item, _COLLECTIONS):
             ahead += [inner for inner in item if type(inner) not in PLAIN]
         elif type(item) not in PLAIN and isinstance(item, MAPPINGS):

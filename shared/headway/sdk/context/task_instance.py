@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.dag.mapping import input_length
 from headway.domain.states import RunState, RunType, TaskState
-from headway.sdk.authoring.expansion import check_expandable
+from headway.sdk.authoring.expansion import Items, check_expandable
 from headway.sdk.authoring.outputs.combined import CombinedArg
 from headway.sdk.authoring.xcom_arg import XComArg
 from headway.sdk.context.absent_names import (
@@ -20,7 +20,7 @@ from headway.sdk.context.absent_names import (
     no_such_name,
 )
 from headway.sdk.context.other_run import MapIndexes, OtherRun, WhichRun
-from headway.sdk.exceptions import XComNotFound
+from headway.sdk.exceptions import XComError, XComNotFound
 from headway.sdk.running import page_addresses
 from headway.sdk.running.context import Context, get_current_context
 from headway.sdk.running.facts import RunFacts
@@ -83,7 +83,8 @@ class DagRun:
 class TaskInstance:
     """One attempt of a task, and its way to the XComs of its run.
 
-    `map_index` is -1 for a task that is not mapped.  `fetched` are results of mapped tasks.
+    `map_index` is -1 for a task that is not mapped.  `fetched` are results of mapped tasks, and
+    `group_items` the items of its mapped group, once they were read.
     """
 
     task: "BaseOperator"
@@ -93,6 +94,7 @@ class TaskInstance:
     end_date: datetime | None
     runtime: TaskRuntime = field(repr=False)
     fetched: dict[tuple[str, str], list[Any]] = field(default_factory=dict, repr=False)
+    group_items: list[Items] = field(default_factory=list, repr=False)
 
     @property
     def task_id(self) -> str:
@@ -133,11 +135,12 @@ class TaskInstance:
     @property
     def expanded_ti_count(self) -> int | None:
         """How many instances a mapped task has; None for any other."""
-        spec = self.task.spec
-        if not spec.mapped_over:
+        inputs = self.task.map_inputs()
+        if not inputs:
             return None
-        lengths = {source: self.runtime.xcom_length(*source) for source in spec.map_sources()}
-        return prod(input_length(each, lengths) for each in spec.mapped_over)
+        sources = (source for each in inputs for source in each.sources())
+        lengths = {source: self.runtime.xcom_length(*source) for source in sources}
+        return prod(input_length(each, lengths) for each in inputs)
 
     @property
     def state(self) -> TaskState:
@@ -271,15 +274,18 @@ class TaskInstance:
     def resolve(self, output: XComArg) -> Any:
         """Return the value of another task's output; a task that returned nothing gives None.
 
-        The output of a mapped task is the list of what its instances left.
+        The output of a mapped task is the list of what its instances left; of one in the same
+        mapped group it is what the instance with the same map index left.
         """
         if isinstance(output, CombinedArg):
             return output.values([self.resolve(part) for part in output.parts])
-        task_id, key = output.operator.task_id, output.key
+        task_id, key, map_index = output.operator.task_id, output.key, -1
         if output.operator.is_mapped:
-            return self._results(task_id, key)
+            if not self._is_mate(output.operator):
+                return self._results(task_id, key)
+            map_index = self.map_index
         try:
-            stored = self.runtime.pull_xcom(task_id, key)
+            stored = self.runtime.pull_xcom(task_id, key, map_index)
         except KeyError:
             if key == RETURN_VALUE:
                 return None
@@ -288,6 +294,26 @@ class TaskInstance:
                 "none; push it there, or return a dictionary with @task(multiple_outputs=True)."
             ) from None
         return decode_xcom(stored, _named(task_id, key))
+
+    def output_of(self, task_id: str, key: str = RETURN_VALUE) -> Any:
+        """Return what a task of this run left, as an argument of the task that runs has it."""
+        assert self.task.dag is not None
+        return self.resolve(XComArg(self.task.dag.get_task(task_id), key))
+
+    def group_argument(self, name: str) -> Any:
+        """Return the value that the instance has for an argument of its mapped group.
+
+        XComError if the task is in no mapped group, or that has no such value.
+        """
+        group = self.task.mapped_group
+        if group is None:
+            raise XComError(
+                f"Task {self.task_id!r} is in no mapped task group that could have an argument "
+                f"{name!r}; pass the argument to a task in its group."
+            )
+        if not self.group_items:
+            self.group_items.append(group.expansion.items(self.runtime, self.map_index))
+        return group.argument(self.group_items[0], name)
 
     def _left(
         self, task_id: str | None, key: str, default: Any, map_indexes: MapIndexes
@@ -315,6 +341,10 @@ class TaskInstance:
             stored = self.runtime.pull_xcoms(task_id, key)
             self.fetched[task_id, key] = [decode_xcom(it, _named(task_id, key)) for it in stored]
         return list(self.fetched[task_id, key])
+
+    def _is_mate(self, other: "BaseOperator") -> bool:
+        group = other.mapped_group
+        return group is not None and group is self.task.mapped_group
 
     def _is_mapped(self, task_id: str) -> bool:
         tasks = self.task.dag.task_dict if self.task.dag else {}

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from headway.domain.arguments import PLAIN, ObjectUrl
 from headway.domain.dag.templates import MARKS
-from headway.sdk.authoring.xcom_arg import XComArg, late_in, transform
+from headway.sdk.authoring.groups.group_argument import GroupArgument
+from headway.sdk.authoring.xcom_arg import LATE, XComArg, late_in, transform
 from headway.sdk.context import template_files
 from headway.sdk.context.template_files import FileText
 from headway.sdk.exceptions import TemplateError
@@ -116,6 +117,8 @@ class _Rendering:
             return self.context["ti"].resolve(item)
         if isinstance(item, DagParam):
             return self._param(item, where)
+        if isinstance(item, GroupArgument):
+            return self._argument(item, where)
         if isinstance(item, str | ObjectUrl):
             if id(item) in self.data:
                 return item
@@ -134,6 +137,15 @@ class _Rendering:
 
     def _url(self, url: ObjectUrl, where: str) -> ObjectUrl:
         return url.map_texts(lambda text: self._text(text, where))
+
+    def _argument(self, argument: GroupArgument, where: str) -> object:
+        """Return the value of an argument of the task's group; text in it is no template."""
+        value = self.context["ti"].group_argument(argument.name)
+        if next(late_in(value), None) is None:
+            return value
+        return transform(
+            value, lambda item: self._leaf(item, where) if isinstance(item, LATE) else item
+        )
 
     def _param(self, param: DagParam, where: str) -> object:
         if param.name not in self.context["params"]:

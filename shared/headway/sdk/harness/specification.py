@@ -5,12 +5,14 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from os.path import normpath
 from pathlib import Path
+from typing import Final
 
 from headway.domain.arguments import JsonValue, encode_argument
 from headway.domain.dag.spec import DagSpec, TaskSpec
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.errors import DagError
 from headway.sdk.authoring.definition import DAG
+from headway.sdk.authoring.groups.group_argument import GroupArgument
 from headway.sdk.authoring.groups.task_group import TaskGroup
 from headway.sdk.authoring.mapped import MappedOperator, check_mapping
 from headway.sdk.authoring.operator import BaseOperator, accepted_names
@@ -21,6 +23,8 @@ from headway.sdk.harness import version_templates
 from headway.sdk.running.dag_param import DagParam
 from headway.sdk.running.tracebacks import shown_names
 from headway.sdk.values import checks
+
+_LATE_NAMES: Final = {DagParam: "a param", GroupArgument: "an argument of a mapped group"}
 
 
 def to_spec(dag: DAG, relative_path: str) -> DagSpec:
@@ -56,8 +60,11 @@ def _in_order(dag: DAG) -> list[BaseOperator]:
 
 
 def _task_spec(task: BaseOperator) -> TaskSpec:
+    group = task.mapped_group
     return replace(
         task.spec,
+        mapped_over=task.map_inputs(),
+        mapped_group=None if group is None else group.group_id,
         operator=_operator_name(_class_of(task)),
         arguments=_arguments(task),
         upstream=tuple(sorted(task.upstream_task_ids)),
@@ -111,7 +118,7 @@ def _encoded(task: BaseOperator) -> Mapping[str, JsonValue]:
 
 def _refuse_late(name: str, value: object, fields: Sequence[str]) -> None:
     for found in late_in(value):
-        what = "a param" if isinstance(found, DagParam) else "the output of another task"
+        what = _LATE_NAMES.get(type(found), "the output of another task")
         raise DagError(
             f"{name} is {what}, but no template field; these are: {', '.join(fields) or 'none'}."
         )

@@ -114,14 +114,14 @@ class TaskFactory(Generic[P, R]):
         """Make a task with one instance for each combination of items of these arguments."""
         group, task_id = self._group_and_id()
         blueprint = self._blueprint(group)
-        expansion = expand(blueprint, kwargs, self._where(group.dag))
+        expansion = expand(blueprint, kwargs, self._where(group.dag), group)
         return self._marked(mapped_task(task_id, group, blueprint, expansion))
 
     def expand_kwargs(self, kwargs: Any) -> XComArg:
         """Make a task with one instance for each dictionary of arguments in a list."""
         group, task_id = self._group_and_id()
         blueprint = self._blueprint(group)
-        expansion = expand_kwargs(blueprint, kwargs, self._where(group.dag))
+        expansion = expand_kwargs(blueprint, kwargs, self._where(group.dag), group)
         return self._marked(mapped_task(task_id, group, blueprint, expansion))
 
     def override(self, **options: "Unpack[AnyTaskOptions]") -> "TaskFactory[P, R]":

@@ -3,17 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from headway.decide.scheduling import grouped
+from headway.decide.scheduling.advance import Undecided, advance, arrivals
 from headway.decide.scheduling.graph import DagGraph, starts
-from headway.decide.scheduling.settle import (
-    Lengths,
-    RunCounts,
-    Settlement,
-    TaskCounts,
-    Undecided,
-    advance,
-    arrivals,
-    settle,
-)
+from headway.decide.scheduling.grouped_advance import Ended, advance_by_index, reached
+from headway.decide.scheduling.run_counts import Lengths, RunCounts, Settlement, TaskCounts
+from headway.decide.scheduling.settle import settle
 from headway.domain.dag.trigger_rules import Tally
 from headway.domain.states import TERMINAL, RunState, TaskState
 
@@ -48,7 +43,7 @@ class PaperRun:
     unfinished: int | None = None
     advances: int = 0
     _instances: dict[int, PaperInstance] = field(default_factory=dict)
-    _facts: dict[str, dict[TaskState, int]] = field(default_factory=dict)
+    _facts: list[Ended] = field(default_factory=list)
     _whole: bool = False
 
     def start(self) -> None:
@@ -72,9 +67,8 @@ class PaperRun:
         """Let a scheduled instance end in that state."""
         it = self._instances[instance]
         it.state, it.skips = state, skips
-        self._whole |= bool(skips)
-        counts = self._facts.setdefault(it.task_id, {})
-        counts[state] = counts.get(state, 0) + 1
+        self._whole |= bool(skips) and not self.graph.mapped_groups
+        self._facts.append(Ended(it.task_id, it.map_index, state, skips))
 
     def clear(self, instance: int) -> None:
         """Make an instance undecided again, as a user does."""
@@ -83,30 +77,47 @@ class PaperRun:
         self._whole = True
 
     def look(self) -> Settlement:
-        """Settle what has changed since the last look, and enter what follows."""
+        """Settle what has changed since the last look, and enter what follows.
+
+        A run with tasks in mapped groups that have become their instances is looked at again.
+        """
         settlement = None
         if self.counting and self.unfinished is not None and not self._whole:
             settlement = self._advance(self.unfinished)
             self.advances += settlement is not None
         settlement = settlement or settle(self._run_counts(), self.most)
-        self._facts, self._whole = {}, False
+        self._facts, self._whole = [], False
         self._enter(settlement)
-        return settlement
+        return self.look() if settlement.grown else settlement
 
     def _advance(self, unfinished: int) -> Settlement | None:
-        arrived = arrivals(self.graph, self._facts)
-        undecided = [
-            Undecided(instance.id, instance.task_id, instance.tally)
+        left = unfinished - len(self._facts)
+        waiting = {
+            (instance.task_id, instance.map_index): Undecided(
+                instance.id, instance.task_id, instance.tally, instance.map_index
+            )
             for instance in self.instances(TaskState.NONE)
-            if instance.task_id in arrived and instance.map_index < 0
-        ]
-        ended = sum(number for counts in self._facts.values() for number in counts.values())
-        return advance(self.graph, arrived, undecided, unfinished - ended)
+        }
+        if self.graph.mapped_groups:
+            wanted = reached(self.graph, self._facts)
+            below = [it for key, it in waiting.items() if key in wanted]
+            return advance_by_index(self.graph, self._facts, below, left)
+        ended: dict[str, dict[TaskState, int]] = {}
+        for one in self._facts:
+            counts = ended.setdefault(one.task_id, {})
+            counts[one.state] = counts.get(one.state, 0) + 1
+        arrived = arrivals(self.graph, ended)
+        below = [waiting[name, -1] for name in arrived if (name, -1) in waiting]
+        return advance(self.graph, arrived, below, left)
 
     def _run_counts(self) -> RunCounts:
-        tasks = {task: _task_counts(its) for task, its in self._by_task()}
-        skips = {skipped for instance in self._instances.values() for skipped in instance.skips}
-        return RunCounts(1, self.graph, tasks, skips, lengths=self.lengths)
+        tasks = {
+            task: _task_counts(its, by_index=self.graph.group_of(task) is not None)
+            for task, its in self._by_task()
+        }
+        choices = {(it.task_id, it.map_index): it.skips for it in self._instances.values()}
+        skips, index_skips = grouped.skips(self.graph, choices)
+        return RunCounts(1, self.graph, tasks, skips, lengths=self.lengths, index_skips=index_skips)
 
     def _by_task(self) -> Iterator[tuple[str, list[PaperInstance]]]:
         for task in self.graph.dag.tasks:
@@ -121,17 +132,19 @@ class PaperRun:
                 assert self._instances[number].state is TaskState.NONE
                 self._instances[number].state = state
         for number, length in settlement.expansions.items():
-            self._expand(self._instances[number], length)
+            self._expand(self._instances[number], length, TaskState.SCHEDULED)
+        for number, length in settlement.grown.items():
+            self._expand(self._instances[number], length, TaskState.NONE)
         for number, tally in settlement.waiting.items():
             self._instances[number].tally = tally
         self.unfinished = settlement.unfinished
         self.state = settlement.run_state or RunState.RUNNING
 
-    def _expand(self, placeholder: PaperInstance, length: int) -> None:
+    def _expand(self, placeholder: PaperInstance, length: int, state: TaskState) -> None:
         assert (placeholder.state, placeholder.map_index) == (TaskState.NONE, -1)
         for index in range(length):
             instance = PaperInstance(placeholder.id + index, placeholder.task_id, index)
-            instance.state = TaskState.SCHEDULED
+            instance.state = state
             self._instances[instance.id] = instance
 
 
@@ -145,10 +158,11 @@ def left_in(run: PaperRun) -> int:
     return sum(instance.state not in TERMINAL for instance in run.instances())
 
 
-def _task_counts(instances: Sequence[PaperInstance]) -> TaskCounts:
+def _task_counts(instances: Sequence[PaperInstance], *, by_index: bool) -> TaskCounts:
     counts: dict[TaskState, int] = {}
     for instance in instances:
         counts[instance.state] = counts.get(instance.state, 0) + 1
     undecided = [instance for instance in instances if instance.state is TaskState.NONE]
     placeholder = bool(undecided) and undecided[0].map_index < 0
-    return TaskCounts(counts, [instance.id for instance in undecided], placeholder)
+    states = {instance.map_index: instance.state for instance in instances} if by_index else {}
+    return TaskCounts(counts, [instance.id for instance in undecided], placeholder, states)

@@ -9,8 +9,11 @@ from tests.integration.api.native.conftest import RUN, V1, Clients, move, sql
 
 from headway.db.execution import handles, spark_work
 from headway.db.execution.spark_work import SparkNews
+from headway.domain.dag.spec import MapInput
+from headway.domain.dag.task_groups import GroupSpec
 from headway.domain.spark_work import SparkFigures, SparkProgress
 from headway.testing.data import seed
+from headway.testing.data.forced import force
 
 OF = f"{V1}/runs/etl/{RUN}"
 CHARTS = ("gantt", "critical-path", "graph", "spark")
@@ -69,6 +72,43 @@ def test_the_critical_path_is_as_long_as_the_run(running: Api, admin: TestClient
     assert shown["pieces"][3]["end"] == shown["at"]
     assert shown["pieces"][3]["pool"] == "default_pool"
     assert (shown["seconds"]["queued"], shown["seconds"]["running"]) == (2, 7)
+
+
+def test_the_critical_path_leads_through_a_mapped_group_by_one_map_index(
+    api: Api, admin: TestClient
+) -> None:
+    """The second instance is the slow one, though the first of `a` ended after that of `a`."""
+    over = (MapInput(argument="x", length=2),)
+    tasks = [
+        replace(each, mapped_over=over, mapped_group="g")
+        for each in (seed.task("a"), seed.task("b", "a"))
+    ]
+    spec = replace(seed.dag(*tasks), groups=(GroupSpec(group_id="g", tasks=("a", "b")),))
+    force(api.engine, seed.start_run(api.engine, spec), a="success success", b="success success")
+    times = [("a", 0, 1, 9), ("a", 1, 1, 3), ("b", 0, 9, 10), ("b", 1, 3, 20)]
+    for name, map_index, begin, end in times:
+        sql(
+            api.engine,
+            f"UPDATE task_instance SET ended_at = '2024-01-02 00:00:{end:02}Z',"
+            f" scheduled_at = '2024-01-02 00:00:{begin:02}Z'"
+            f" WHERE task_id = '{name}' AND map_index = {map_index}",
+        )
+        sql(
+            api.engine,
+            f"UPDATE task_attempt SET queued_at = '2024-01-02 00:00:{begin:02}Z',"
+            f" started_at = '2024-01-02 00:00:{begin:02}Z', ended_at = '2024-01-02 00:00:{end:02}Z'"
+            f" WHERE task_instance_id = (SELECT id FROM task_instance"
+            f" WHERE task_id = '{name}' AND map_index = {map_index})",
+        )
+    sql(api.engine, "UPDATE dag_run SET started_at = '2024-01-02 00:00:00Z'")
+
+    pieces = admin.get(f"{OF}/critical-path").json()["pieces"]
+
+    assert [(it["task_id"], it["map_index"], it["kind"], it["seconds"]) for it in pieces] == [
+        ("a", 1, "scheduling", 1),
+        ("a", 1, "running", 2),
+        ("b", 1, "running", 17),
+    ]
 
 
 def test_a_run_that_has_not_started_has_no_path(api: Api, admin: TestClient) -> None:

@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from tests.integration.api.conftest import Api
 from tests.integration.api.native.conftest import V1, Clients, move
 
+from headway.domain.dag.spec import MapInput
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.testing.data import seed
 
@@ -68,11 +69,15 @@ def test_a_graph_has_layers_and_edges(api: Api, admin: TestClient) -> None:
 
 
 def test_a_graph_has_groups_labels_and_names(api: Api, admin: TestClient) -> None:
-    tasks = [seed.task("g.a"), replace(seed.task("b", "g.a"), task_display_name="Last")]
+    over = (MapInput(argument="x", length=2),)
+    mapped = replace(seed.task("g.h.c"), mapped_over=over, mapped_group="g.h")
+    tasks = [seed.task("g.a"), replace(seed.task("b", "g.a"), task_display_name="Last"), mapped]
     outer = GroupSpec(group_id="g", tasks=("g.a",), tooltip="why", display_name="First")
     label = EdgeLabel(upstream="g.a", downstream="b", label="then")
     spec = replace(
-        seed.dag(*tasks), groups=(outer, GroupSpec(group_id="g.h", parent="g")), labels=(label,)
+        seed.dag(*tasks),
+        groups=(outer, GroupSpec(group_id="g.h", parent="g", tasks=("g.h.c",))),
+        labels=(label,),
     )
     seed.store(api.engine, spec)
 
@@ -81,11 +86,24 @@ def test_a_graph_has_groups_labels_and_names(api: Api, admin: TestClient) -> Non
     assert {it["task_id"]: (it["display_name"], it["group"]) for it in graph["nodes"]} == {
         "g.a": ("g.a", "g"),
         "b": ("Last", None),
+        "g.h.c": ("g.h.c", "g.h"),
     }
     assert graph["edges"] == [{"upstream": "g.a", "downstream": "b", "label": "then"}]
     assert graph["groups"] == [
-        {"group_id": "g", "display_name": "First", "parent": None, "tooltip": "why"},
-        {"group_id": "g.h", "display_name": "g.h", "parent": "g", "tooltip": None},
+        {
+            "group_id": "g",
+            "display_name": "First",
+            "parent": None,
+            "tooltip": "why",
+            "mapped": False,
+        },
+        {
+            "group_id": "g.h",
+            "display_name": "g.h",
+            "parent": "g",
+            "tooltip": None,
+            "mapped": True,
+        },
     ]
 
 

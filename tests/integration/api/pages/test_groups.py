@@ -14,6 +14,7 @@ from tests.integration.api.pages.conftest import HTML
 from headway.decide.charts.grid import CODED
 from headway.domain.accounts import AccountRole
 from headway.domain.dag.retry import Next
+from headway.domain.dag.spec import MapInput
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
@@ -45,6 +46,19 @@ def test_groups_of_a_graph_fold_by_links(api: Api, viewer: TestClient) -> None:
     assert 'href="/dags/etl/graph?folded=other"' in folded
     assert not any(f">{name}</text>" in folded for name in ("a", "b"))
     assert 'href="/dags/etl/graph">unfold all</a>' in folded
+
+
+def test_the_graph_tells_which_groups_are_mapped(api: Api, viewer: TestClient) -> None:
+    over = (MapInput(argument="x", length=2),)
+    a, b, c = GROUPED.tasks
+    mapped = replace(b, mapped_over=over, mapped_group="g.h")
+    seed.start_run(api.engine, replace(GROUPED, tasks=(a, mapped, c)))
+
+    for page in ("/dags/etl/graph", f"/dags/etl/runs/{RUN}/graph"):
+        shown = viewer.get(page).text
+        assert "</tspan>h [ ]</text>" in shown
+        assert "</tspan>First</text>" in shown
+        assert ">h [ ]</text>" in viewer.get(f"{page}?folded=g.h").text.replace("</tspan>", ">")
 
 
 def test_a_folded_group_of_a_run_tells_the_states_of_its_tasks(

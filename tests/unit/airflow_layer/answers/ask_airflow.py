@@ -14,7 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from tests.unit.airflow_layer.answers.cases import CASES, DATE, Case, files
+from tests.unit.airflow_layer.answers.case import Case
+from tests.unit.airflow_layer.answers.cases import CASES, DATE, files
 
 ANSWERS: Final = Path(__file__).parent / "answers.json"
 STATES: Final = "SELECT task_id, map_index, state FROM task_instance WHERE dag_id = ?"

@@ -3,8 +3,15 @@
 A task, a callback or a command tells what it sees by `say`, a line of JSON each.
 """
 
-from dataclasses import dataclass, field
 from typing import Final
+
+from tests.unit.airflow_layer.answers.case import Case
+from tests.unit.airflow_layer.answers.group_cases import (
+    MAPPED_GROUP,
+    MAPPED_GROUP_ARGUMENTS,
+    MAPPED_GROUP_CHOICES,
+    MAPPED_GROUP_FAILURES,
+)
 
 DATE: Final = "2024-01-05"
 """The logical date of all runs."""
@@ -31,15 +38,6 @@ from saying import say
 
 START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A DAG file, whose DAGs run one after the other, and the conf of their runs."""
-
-    source: str
-    dag_ids: tuple[str, ...]
-    conf: dict[str, str] = field(default_factory=dict)
 
 
 ATTRS_AFTER = Case(
@@ -416,6 +414,10 @@ CASES: Final = {
     "names": NAMES,
     "bash_env": BASH_ENV,
     "task_dates": TASK_DATES,
+    "mapped_group": MAPPED_GROUP,
+    "mapped_group_arguments": MAPPED_GROUP_ARGUMENTS,
+    "mapped_group_choices": MAPPED_GROUP_CHOICES,
+    "mapped_group_failures": MAPPED_GROUP_FAILURES,
 }
 """The cases by name; the name is that of the file."""
 

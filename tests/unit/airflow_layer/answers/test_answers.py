@@ -76,6 +76,22 @@ DIFFERS: Final = {
         },
         "`triggering_user_name`",
     ),
+    "mapped_group_choices": Difference(
+        {
+            "runs": {
+                "mapped_group_choices": {
+                    "tasks": {
+                        "pick.even[0]": "skipped",
+                        "pick.odd[1]": "skipped",
+                        "stop.work[0]": "skipped",
+                        "stop.close[0]": "skipped",
+                        "strict": "skipped",
+                    }
+                }
+            }
+        },
+        "A branch or a short circuit in a mapped group",
+    ),
     "task_dates": Difference(
         {
             "runs": {

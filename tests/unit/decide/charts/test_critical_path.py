@@ -1,9 +1,11 @@
 """The critical path: contiguous, from the start of the run to its end, through the dependencies."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +15,7 @@ from headway.decide.charts.critical_path import (
     TimedAttempt,
     TimedTask,
     critical_path,
+    indexes_in_groups,
     seconds_by_kind,
 )
 from headway.domain.states import TaskState
@@ -220,3 +223,27 @@ def test_pieces_follow_each_other_from_the_start_to_the_last_end(tasks: list[Tim
     order = [each.task_id for each in tasks]
     places = [order.index(piece.task_id) for piece in found]
     assert places == sorted(places)
+
+
+def instance(name: str, map_index: int, ended: float | None) -> TimedTask:
+    return replace(task(name, ended=ended), map_index=map_index)
+
+
+GROUPS = {"a": "g", "b": "g", "c": "h", "d": "none"}
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"),
+    [
+        ({"a": (2, 9.0), "b": (1, 8.0), "c": (4, 1.0)}, {"a": 2, "b": 2, "c": 4}),
+        ({"a": (2, 9.0), "b": (1, None), "c": (4, 1.0)}, {"a": 1, "b": 1, "c": 4}),
+        ({"a": (2, None), "b": (1, 8.0), "d": (-1, 1.0)}, {"a": 2, "b": 2}),
+        ({"other": (3, 1.0)}, {}),
+    ],
+)
+def test_the_path_leads_through_a_mapped_group_by_the_map_index_that_ends_last(
+    ends: dict[str, tuple[int, float | None]], found: dict[str, int]
+) -> None:
+    tasks = [instance(name, *where) for name, where in ends.items()]
+
+    assert indexes_in_groups(tasks, GROUPS) == found

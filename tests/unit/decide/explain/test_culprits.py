@@ -2,7 +2,7 @@
 
 from headway.decide.explain.culprits import culprits
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunCounts, TaskCounts
+from headway.decide.scheduling.run_counts import RunCounts, TaskCounts
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.states import TaskState
 

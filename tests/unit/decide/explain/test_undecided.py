@@ -14,8 +14,9 @@ from headway.decide.explain.undecided import (
     waited_for,
 )
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
-from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
+from headway.decide.scheduling.run_counts import RunCounts, TaskCounts
+from headway.decide.scheduling.settle import settle
+from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import RunState, TaskState
 from headway.testing.data.seed import START
@@ -216,3 +217,45 @@ def test_what_has_not_run_is_explained_by_what_would_be_settled_again(
     assert (found is not None) == (1 in again.moves.get(ended, ()))
     if found is not None and ended in never:
         assert found.reason is Reason.TRIGGER_RULE
+
+
+def mapped(group: str | None, rule: str) -> tuple[TaskSpec, ...]:
+    over = (MapInput(argument="x", task_id="a"),)
+    b = replace(task("b", "a"), mapped_over=over, mapped_group=group)
+    c = replace(task("c", "a e" if group is None else "b e", rule), mapped_over=over)
+    return (task("a"), task("e"), b, replace(c, mapped_group=group))
+
+
+@pytest.mark.parametrize("group", [None, "g"])
+def test_a_task_whose_rule_holds_may_wait_for_what_it_is_expanded_over(group: str | None) -> None:
+    states = {"a": "running", "b": "none", "c": "none", "e": "success"}
+    it = snapshot(mapped(group, "one_success"), states, "c")
+    tasks = {
+        **it.run_counts.tasks,
+        "b": TaskCounts({TaskState.NONE: 1}, (2,), placeholder=True),
+        "c": TaskCounts({TaskState.NONE: 1}, (3,), placeholder=True),
+    }
+
+    told = explain_undecided(replace(it, run_counts=replace(it.run_counts, tasks=tasks)))
+
+    assert told.reason is Reason.UPSTREAM
+    assert told.sentence == "It waits for a (running), which it is expanded over."
+    assert told.change == "The end of it."
+
+
+def test_a_task_in_a_mapped_group_is_about_to_become_its_instances() -> None:
+    states = {"a": "success", "b": "success", "c": "none", "e": "success"}
+    it = snapshot(mapped("g", "all_success"), states, "c")
+    tasks = {
+        **it.run_counts.tasks,
+        "b": TaskCounts(
+            {TaskState.SUCCESS: 2}, by_index=dict.fromkeys(range(2), TaskState.SUCCESS)
+        ),
+        "c": TaskCounts({TaskState.NONE: 1}, (3,), placeholder=True),
+    }
+    run_counts = replace(it.run_counts, tasks=tasks, lengths={("a", "return_value"): 2})
+
+    told = explain_undecided(replace(it, run_counts=run_counts))
+
+    assert told.reason is Reason.DECIDED_NEXT
+    assert "it is expanded into 2 instances in the next pass" in told.sentence

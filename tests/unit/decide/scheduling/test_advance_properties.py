@@ -1,10 +1,12 @@
 """Two ways to look at a run, by counts and as a whole, lead to the same, whatever happens in it."""
 
+from dataclasses import replace
+
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import Settlement
+from headway.decide.scheduling.run_counts import Settlement
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState
@@ -31,14 +33,39 @@ def tasks(draw: st.DrawFn, number: int) -> TaskSpec:
     )
 
 
+def grouped(draw: st.DrawFn, found: list[TaskSpec]) -> list[TaskSpec]:
+    """Put some of the tasks into a mapped group, which is expanded over one that is before them."""
+    names = [task.task_id for task in found]
+    inside = set(draw(st.lists(st.sampled_from(names), unique=True, max_size=4)))
+    before = names[: min((names.index(name) for name in inside), default=0)]
+    source = draw(st.lists(st.sampled_from(before), max_size=1)) if before else []
+    over = MapInput(argument="n", length=draw(st.integers(0, 3)))
+    if source:
+        over = MapInput(argument="n", task_id=source[0])
+    return [
+        replace(
+            task,
+            mapped_over=(over,),
+            mapped_group="g",
+            upstream=task.upstream
+            if inside & set(task.upstream)
+            else tuple(dict.fromkeys([*task.upstream, *source])),
+        )
+        if task.task_id in inside
+        else task
+        for task in found
+    ]
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> DagGraph:
+    found = [draw(tasks(number)) for number in range(draw(st.integers(1, 7)))]
     spec = DagSpec(
         dag_id="d",
         relative_path="d.py",
         timetable=TimetableSpec(name="null"),
         timezone="UTC",
-        tasks=tuple(draw(tasks(number)) for number in range(draw(st.integers(1, 7)))),
+        tasks=tuple(grouped(draw, found) if draw(st.booleans()) else found),
     )
     return DagGraph(spec)
 

@@ -3,14 +3,10 @@ from dataclasses import replace
 
 import pytest
 
+from headway.decide.scheduling.advance import Undecided, advance
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import (
-    RunCounts,
-    TaskCounts,
-    Undecided,
-    advance,
-    settle,
-)
+from headway.decide.scheduling.run_counts import RunCounts, TaskCounts
+from headway.decide.scheduling.settle import settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState

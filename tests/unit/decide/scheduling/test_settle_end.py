@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunCounts, TaskCounts, settle
+from headway.decide.scheduling.run_counts import RunCounts, TaskCounts
+from headway.decide.scheduling.settle import settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import TERMINAL, RunState, TaskState

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import Lengths, RunCounts, Settlement, TaskCounts, settle
+from headway.decide.scheduling.run_counts import Lengths, RunCounts, Settlement, TaskCounts
+from headway.decide.scheduling.settle import settle
 from headway.domain.dag.spec import Combined, DagSpec, MapInput, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import Tally, TriggerRule
 from headway.domain.states import RunState, TaskState

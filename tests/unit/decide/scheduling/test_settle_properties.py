@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.decide.scheduling.graph import DagGraph
-from headway.decide.scheduling.settle import RunCounts, Settlement, TaskCounts, settle
+from headway.decide.scheduling.run_counts import RunCounts, Settlement, TaskCounts
+from headway.decide.scheduling.settle import settle
 from headway.domain.dag.spec import DagSpec, TaskSpec, TimetableSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.states import MOVES, TERMINAL, Role, RunState, TaskState

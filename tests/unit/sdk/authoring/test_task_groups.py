@@ -393,9 +393,6 @@ REFUSED: dict[str, Callable[[], object]] = {
     "Here a task is needed, and <TaskGroup: g> is none": lambda: empty("y").as_teardown(
         setups=task_group_of("g")
     ),
-    "'made': expand\\(\\) would make a mapped group, which": lambda: made.expand(x=[1]),
-    "'made': partial\\(\\) would make a mapped group, which": lambda: made.partial(x=1),
-    "'made': expand_kwargs\\(\\) would make a": lambda: made.expand_kwargs([{}]),
     "'made' can be no setup or teardown; decorate its": lambda: setup(made),
     "task group 'made' can be no|'made' can be no": lambda: teardown(made),
     "@task_group decorates functions": lambda: task_group(tooltip="x")(3),  # type: ignore[arg-type]

@@ -7,19 +7,23 @@ from fastapi import Request, Response
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
+from headway.actions.dags.history import graph_of_run
 from headway.actions.lookup import run_of
 from headway.db.core.server import now
 from headway.db.reads.charts import run_times
 from headway.db.reads.charts.run_times import GanttBar
 from headway.db.reads.pages.paging import ListPage
+from headway.db.reads.run_views import RunView
 from headway.decide.charts.critical_path import (
     PathPiece,
     PieceKind,
     TimedTask,
     critical_path,
+    indexes_in_groups,
     seconds_by_kind,
 )
 from headway.domain.accounts import Permission
+from headway.domain.errors import SerializationError
 from headway.domain.states import RunState
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.http import lists
@@ -101,7 +105,7 @@ def read_critical_path(
     """Return the critical path of a run; NotFoundError without the run."""
     caller.check_dag(conn, Permission.READ, dag_id)
     run = run_of(conn, dag_id, run_id)
-    timed, at = run_times.timed_tasks(conn, dag_id, run_id), now(conn)
+    timed, at = _timed(conn, run), now(conn)
     found = [] if run.started_at is None else critical_path(timed, run.started_at, at)
     return RunCriticalPath(
         dag_id=dag_id,
@@ -111,6 +115,21 @@ def read_critical_path(
         pieces=_pieces(found, timed),
         seconds=dict(seconds_by_kind(found)),
     )
+
+
+def _timed(conn: Connection, run: RunView) -> list[TimedTask]:
+    """Return the tasks of a run; of those in a mapped group the instances of one map index."""
+    timed = run_times.timed_tasks(conn, run.dag_id, run.run_id)
+    if all(task.map_index < 0 for task in timed):
+        return timed
+    try:
+        groups = graph_of_run(conn, run.dag_id, run.run_id).graph.mapped_groups
+    except SerializationError:  # a version that this release cannot read
+        return timed
+    if not groups:
+        return timed
+    indexes = indexes_in_groups(timed, groups)
+    return run_times.timed_tasks(conn, run.dag_id, run.run_id, indexes)
 
 
 def _pieces(found: Sequence[PathPiece], timed: Sequence[TimedTask]) -> list[CriticalPiece]:

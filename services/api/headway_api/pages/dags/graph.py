@@ -17,6 +17,7 @@ from headway.decide.charts.neighbours import around
 from headway.decide.charts.nested import nested
 from headway.decide.charts.outline import outlined
 from headway.domain.accounts import Permission
+from headway.domain.dag.mapped_groups import mapped_groups
 from headway.domain.dag.spec import DagSpec
 from headway.domain.errors import TaskNotFoundError
 from headway.domain.states import TaskState
@@ -125,6 +126,7 @@ def _part(dag: DagSpec, query: GraphQuery, first: str = "", *, marked: bool = Fa
     labels = {(each.upstream, each.downstream): each.label for each in dag.labels}
     outline = outline_of(dag)
     names = {row.name: outline.called(row) for row in outlined(list(upstream), dag.groups)}
+    names |= {group: f"{names[group]} [ ]" for group in mapped_groups(dag) if group in names}
     graph = drawn(nested(shown, dag.groups, set(query.folded), labels), names, marked=marked)
     return GraphPart(graph, total, middle, names, outline)
 

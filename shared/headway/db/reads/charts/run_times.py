@@ -1,7 +1,10 @@
 """When the attempts of a run were queued, started and ended.  Reads only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import Final
 
 from sqlalchemy import Connection, text
 
@@ -31,7 +34,7 @@ GANTT = text("""
      LIMIT :limit
 """)
 
-# Of a mapped task, the instance that has not ended, or has ended last.
+# Of a mapped task, the instance that is asked for, else one that has not ended, or has ended last.
 LAST = text("""
     SELECT task.id, task.task_id, task.map_index, task.state, task.pool, task.queue,
            task.scheduled_at, task.ended_at, it.attempt, it.queued_at,
@@ -39,8 +42,11 @@ LAST = text("""
       FROM (SELECT DISTINCT ON (task.task_id) task.*
               FROM dag_run AS run
               JOIN task_instance AS task ON task.dag_run_id = run.id
+              LEFT JOIN unnest(CAST(:task_ids AS text[]), CAST(:indexes AS int[]))
+                   AS asked (task_id, map_index) ON asked.task_id = task.task_id
              WHERE run.dag_id = :dag_id AND run.run_id = :run_id
-             ORDER BY task.task_id, coalesce(task.ended_at, 'infinity') DESC, task.map_index)
+             ORDER BY task.task_id, task.map_index IS DISTINCT FROM asked.map_index,
+                      coalesce(task.ended_at, 'infinity') DESC, task.map_index)
            AS task
       LEFT JOIN task_attempt AS it ON it.task_instance_id = task.id
      ORDER BY task.id, it.attempt
@@ -63,6 +69,9 @@ STATES = text("""
      GROUP BY task.task_id, task.state
      ORDER BY task.task_id, task.state
 """)
+
+
+NO_INDEXES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +115,21 @@ def gantt(conn: Connection, asked: Asked, dag_id: str, run_id: str) -> ListPage[
     return ListPage([bar for _, bar in page.rows], page.following)
 
 
-def timed_tasks(conn: Connection, dag_id: str, run_id: str) -> list[TimedTask]:
-    """Return the tasks of a run that has started, with their attempts and those above them."""
+def timed_tasks(
+    conn: Connection, dag_id: str, run_id: str, indexes: Mapping[str, int] = NO_INDEXES
+) -> list[TimedTask]:
+    """Return the tasks of a run that has started, with their attempts and those above them.
+
+    Of the tasks in `indexes` it is the instance of that map index, if there is one.
+    """
     of = {"dag_id": dag_id, "run_id": run_id}
     upstream: dict[str, list[str]] = {}
     for above, below in conn.execute(EDGES, of).all():
         upstream.setdefault(below, []).append(above)
     found: dict[int, TimedTask] = {}
     attempts: dict[int, list[TimedAttempt]] = {}
-    for row in conn.execute(LAST, of).all():
+    asked = {"task_ids": list(indexes), "indexes": list(indexes.values())}
+    for row in conn.execute(LAST, {**of, **asked}).all():
         number, task_id, index, state, pool, queue, scheduled_at, ended_at, attempt, *times = row
         its = attempts.setdefault(number, [])
         if attempt is not None:

@@ -7,15 +7,17 @@ from sqlalchemy import Connection, text
 from headway.db.reads.explain import task_state
 from headway.db.reads.explain.queue_order import MOST_HOLDERS
 from headway.db.scheduling import run_snapshots
+from headway.db.scheduling.run_snapshots import RunSnapshot
 from headway.decide.explain.explanation import Holder
 from headway.decide.explain.snapshot import RunRow
-from headway.decide.scheduling.settle import TaskCounts
 from headway.domain.states import TERMINAL, TaskState
 
 TASK_COUNTS = text("""
     SELECT task_id, state, count(*) AS instances, min(map_index) AS first_index,
            CASE WHEN state = 'none' THEN array_agg(id ORDER BY map_index) END AS undecided,
-           jsonb_agg(skips) FILTER (WHERE skips <> '{}') AS skips
+           jsonb_object_agg(map_index, skips) FILTER (WHERE skips <> '{}') AS skips,
+           CASE WHEN task_id = ANY (CAST(:grouped AS text[]))
+                THEN array_agg(map_index ORDER BY map_index) END AS indexes
       FROM task_instance
      WHERE dag_run_id = :run
      GROUP BY task_id, state
@@ -28,6 +30,7 @@ INSTANCES = text("""
       JOIN dag_run AS run ON run.id = task.dag_run_id
      WHERE task.dag_run_id = :run AND task.task_id = ANY (:task_ids)
        AND NOT task.state = ANY (:without)
+       AND (task.map_index IN (:map_index, -1) OR NOT task.task_id = ANY (CAST(:mates AS text[])))
      ORDER BY task.state = ANY (:terminal), task.state = 'success', task.state = 'none', task.id
      LIMIT :limit
 """)
@@ -61,32 +64,34 @@ UNFINISHED = text("""
 """)
 
 
-def schedule_state(
-    conn: Connection, run: int
-) -> tuple[dict[str, TaskCounts], dict[str, list[str]]]:
-    """Return how the tasks of a run stand; and for each that others chose not to run, those."""
-    tasks: dict[str, TaskCounts] = {}
-    skips: dict[str, list[str]] = {}
-    counts: dict[str, dict[TaskState, int]] = {}
-    for row in conn.execute(TASK_COUNTS, {"run": run}):
-        for task_id in {task_id for chosen in row.skips or () for task_id in chosen}:
-            skips.setdefault(task_id, []).append(row.task_id)
-        states = counts.setdefault(row.task_id, {})
-        states[TaskState(row.state)] = row.instances
-        if row.undecided or row.task_id not in tasks:
-            placeholder = bool(row.undecided) and row.first_index < 0
-            tasks[row.task_id] = TaskCounts(states, row.undecided or (), placeholder)
-    return tasks, skips
+def schedule_state(conn: Connection, run: int, grouped: Collection[str]) -> RunSnapshot:
+    """Return how the tasks of a run stand, and what others chose not to run.
+
+    The tasks `grouped`, which are in mapped groups, are told of by map index.
+    """
+    rows = run_snapshots.SnapshotRows()
+    for row in conn.execute(TASK_COUNTS, {"run": run, "grouped": sorted(grouped)}):
+        rows.add(row)
+    return rows.snapshot
 
 
 def instances(
-    conn: Connection, run: int, tasks: Sequence[str], without: Collection[TaskState] = ()
+    conn: Connection,
+    run: int,
+    tasks: Sequence[str],
+    without: Collection[TaskState] = (),
+    at: tuple[Collection[str], int] = ((), -1),
 ) -> list[Holder]:
-    """Return the first instances of these tasks, those that have not ended before the others."""
+    """Return the first instances of these tasks, those that have not ended before the others.
+
+    Of some tasks only those `at` a map index, or those that are not expanded.
+    """
     parameters: dict[str, object] = {
         "run": run,
         "task_ids": list(tasks),
         "without": sorted(without),
+        "mates": sorted(at[0]),
+        "map_index": at[1],
     }
     parameters |= {"terminal": sorted(TERMINAL), "limit": MOST_HOLDERS}
     rows = conn.execute(INSTANCES, parameters).mappings()

@@ -19,6 +19,7 @@ from headway.sdk.values import checks
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
+    from headway.sdk.authoring.groups.mapped_group import MappedTaskGroup
     from headway.sdk.authoring.operator import BaseOperator
 
 
@@ -89,6 +90,11 @@ class TaskGroup(Between):
     def is_root(self) -> bool:
         """Whether this is the group of everything in the DAG."""
         return self.parent_group is None
+
+    @property
+    def mapped_group(self) -> "MappedTaskGroup | None":
+        """The mapped group that this one is, or is in; None if it is in none."""
+        return self.parent_group.mapped_group if self.parent_group else None
 
     @property
     def task_group(self) -> "TaskGroup | None":
