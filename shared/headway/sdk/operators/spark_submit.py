@@ -145,6 +145,11 @@ def _count(value: object, where: str) -> int:
     return int(checks.whole(1)(number, where))
 
 
+def _verbose(value: object, where: str) -> bool:
+    """Accept 1 and 0 as well, which files have from older releases of Airflow."""
+    return checks.flag(bool(value) if value in (0, 1) else value, where)
+
+
 def _deploy_mode(value: object, where: str) -> str:
     if value not in ("client", "cluster"):
         checks.refuse(where, "'client' or 'cluster'", value)
@@ -164,7 +169,7 @@ CHECKS: Final[Mapping[str, checks.Check]] = {
         ("num_executors", "executor_cores", "total_executor_cores", "driver_cores"), _count
     ),
     "deploy_mode": _deploy_mode,
-    "verbose": checks.flag,
+    "verbose": _verbose,
     "status_poll_interval": checks.in_seconds(checks.time_limit),
 }
 
