@@ -58,5 +58,11 @@ PARSING: Final = Board(
             ],
             "ops",
         ),
+        Panel(
+            "Parses with packages that were imported before",
+            "Stored (kept), or parsed once more without that (repeated).",
+            [Query(rate("headway_parser_preloaded_parses_total", "result"), "{{result}}")],
+            "ops",
+        ),
     ],
 )

@@ -55,18 +55,7 @@ class AttemptLauncher:
         )
         attempt_log = self.logs.open(key)
         name = f"{claimed.key.task_instance_id}-{claimed.key.attempt}"
-        order = TaskOrder(
-            code=work.code,
-            relative_path=work.dag.relative_path,
-            facts=facts_of(claimed, self.settings.base_url),
-            attempt_key=name,
-            max_xcom_bytes=self.settings.max_xcom_bytes,
-            cron_semantics=stored_in(work.dag.timetable),
-            parse_secrets=work.dag.parse_secrets,
-            is_called_off=claimed.is_called_off,
-            traceparent=self.traced(claimed),
-            airflow_layer=self.settings.airflow_layer,
-        )
+        order = self._order(work, name)
         limits = limits_of(self.settings, until)
         try:
             forker = forker or self.forkers.live()
@@ -83,6 +72,21 @@ class AttemptLauncher:
         execution.deadline = None if timeout is None else self.forkers.clock.monotonic() + timeout
         attempt_log.say(f"Attempt {claimed.key.attempt} of {work.task.operator} task.")
         return execution
+
+    def _order(self, work: AttemptWork, name: str) -> TaskOrder:
+        claimed = work.claimed
+        return TaskOrder(
+            code=work.code,
+            relative_path=work.dag.relative_path,
+            facts=facts_of(claimed, self.settings.base_url),
+            attempt_key=name,
+            max_xcom_bytes=self.settings.max_xcom_bytes,
+            cron_semantics=stored_in(work.dag.timetable),
+            parse_secrets=work.dag.parse_secrets,
+            is_called_off=claimed.is_called_off,
+            traceparent=self.traced(claimed),
+            airflow_layer=self.settings.airflow_layer,
+        )
 
 
 def facts_of(claimed: Claimed, base_url: str | None = None) -> RunFacts:

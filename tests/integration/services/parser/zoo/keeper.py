@@ -19,6 +19,7 @@ from headway.db.reads import process_views
 from headway.runtime.daemon.clock import SystemClock
 from headway.testing.services.stack import Stack, running_stack
 from headway.testing.time.clock import until
+from headway_parser.child.bundle_forker import NAME as BUNDLE_FORKER
 
 TIMEOUT = 8
 """Seconds: even a busy machine stops a file for its memory sooner than for its time."""
@@ -261,13 +262,20 @@ class Zoo:
         return row is not None and row.claimed
 
     def _left_processes(self) -> dict[int, str]:
-        """Processes below the nannies, and those that faults have named, wherever they are."""
+        """Processes below the nannies, and those that faults have named, wherever they are.
+
+        A fork server of a bundle is below a nanny and stays.
+        """
         known = {pid: (_status(pid, "PPid"), _name(pid)) for pid in _pids()}
-        generation = {self.parser}
-        for _ in ("forker", "nannies", "children"):
-            generation = {pid for pid, (parent, _) in known.items() if parent in generation}
+
+        def below(pids: set[int]) -> set[int]:
+            return {pid for pid, (parent, _) in known.items() if parent in pids}
+
+        children = below(below(below({self.parser})))  # of nannies, of the fork server
+        servers = {pid for pid in children if known[pid][1] == BUNDLE_FORKER}
         named = {pid for pid, (_, name) in known.items() if name.startswith("zoo")}
-        return {pid: known[pid][1] for pid in generation | named}
+        left = (children - servers) | below(below(servers)) | named
+        return {pid: known[pid][1] for pid in left}
 
 
 @contextmanager
