@@ -36,6 +36,9 @@ LIMITS = {
     "HEADWAY_PARSER_PARSING_PROCESSES": str(PLACES),
 }
 
+FOLDERS = "headway-sandbox-"
+"""How the names of folders begin that hold scratch folders."""
+
 LONGEST_DELAY = 1.0
 """Seconds from the creation of a canary's run until the scheduler has queued its task."""
 
@@ -210,7 +213,7 @@ class Zoo:
         """Check that the parser is the one that was started, and that children left nothing."""
         assert self.parsers() == [*self._killed, self.parser]
         until(lambda: not self._left_processes(), "no process of a child left", 10)
-        until(lambda: not list(self.scratch.glob("*/*/*")), "nothing in a scratch folder", 10)
+        until(lambda: not self._left_files(), "nothing in a scratch folder", 10)
 
     def parsers(self) -> list[int]:
         """The process ids of all parsers that there ever were."""
@@ -260,6 +263,11 @@ class Zoo:
     def _claimed(self, conn: Connection, path: str) -> bool:
         row = files.board(conn, ["dags"]).get(FileKey("dags", path))
         return row is not None and row.claimed
+
+    def _left_files(self) -> list[Path]:
+        """What is in scratch folders; that of a bundle's fork server holds those of its parses."""
+        left = [it for it in self.scratch.glob("*/*/*") if not it.name.startswith(FOLDERS)]
+        return [*left, *self.scratch.glob(f"*/*/{FOLDERS}*/*/*")]
 
     def _left_processes(self) -> dict[int, str]:
         """Processes below the nannies, and those that faults have named, wherever they are.
