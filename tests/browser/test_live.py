@@ -13,6 +13,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.services]
 
 _API: Final = text("SELECT pid FROM process WHERE kind = 'api' AND ended_at IS NULL")
 
+AT_THE_END: Final = "document.documentElement.scrollHeight <= innerHeight || scrollY > 0"
+"""Whether a log that is followed has been scrolled to its end, if it is longer than the window."""
+
 
 def test_a_change_of_another_process_shows(desk: Watched) -> None:
     desk.go("/dags/stores")
@@ -177,6 +180,7 @@ def test_a_log_stays_where_somebody_reads_when_its_page_is_loaded_again(desk: Wa
         if page.locator("#follow[data-stream]").count():
             break
     page.locator("#live", has_text="live").wait_for()
+    page.wait_for_function(AT_THE_END)
     page.evaluate("scrollTo(0, 0)")
     shown = page.locator(".log li").count()
 
