@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
+from itertools import chain
 from socket import socket
 from threading import Event
 from types import ModuleType
@@ -107,8 +108,9 @@ class PackageImports:
         except BaseException as error:  # noqa: BLE001 - whatever a package raises
             why = f"its import failed: {type(error).__name__}: {error}"
             raise RefusedError(why) from None
-        for why in (*self._faults(), *self._left()):
-            raise RefusedError(why)
+        fault = next(chain(self._faults(), self._left()), None)
+        if fault is not None:
+            raise RefusedError(fault)
 
     def new(self) -> dict[str, ModuleType]:
         """Return the modules that were imported here."""
