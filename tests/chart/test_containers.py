@@ -30,7 +30,7 @@ READS: dict[str, list[type[Settings]]] = {
     "await-migration": [DatabaseSettings],
     "migrate": [DatabaseSettings, RoleSettings],
     "scheduler": [DatabaseSettings, SchedulerSettings],
-    "parser": [DatabaseSettings, ParserSettings],
+    "parser": [DatabaseSettings, ParserSettings, SecretsSettings],
     "api": [DatabaseSettings, ApiSettings, SecretsSettings],
     "worker": [
         DatabaseSettings,

@@ -72,7 +72,7 @@ def test_cleared_tasks_run_again(running: Api, clients: Clients) -> None:
     answer = clients.operator.post(f"{OF}/clear", json={"tasks": ["a"]})
 
     assert answer.json()["moved"] == {"none": 2}
-    assert answer.json()["versions"] == {"before": 1, "after": 1, "in_force": 1}
+    assert answer.json()["versions"] == {"before": 1, "after": 1, "in_force": 1, "providers": []}
     assert states(running) == {"a": "none", "b": "none"}
 
 
@@ -91,7 +91,7 @@ def test_a_run_is_given_another_version(running: Api, clients: Clients) -> None:
 
     answer = clients.operator.post(f"{OF}/clear", json={"version": "latest"})
 
-    assert answer.json()["versions"] == {"before": 1, "after": 2, "in_force": 2}
+    assert answer.json()["versions"] == {"before": 1, "after": 2, "in_force": 2, "providers": []}
     assert answer.json()["added"] == 1
 
 
