@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from signal import strsignal
 from socket import socket, socketpair
@@ -17,13 +18,22 @@ from headway.domain.errors import SerializationError
 from headway.runtime.daemon.clock import SystemClock
 from headway.runtime.processes.frames import Frame, receive_frame
 from headway.runtime.settings.layer_use import LayerUse
-from headway_parser.child.asking import PROVIDED
+from headway.sdk.running.file_secrets import FileSecrets
+from headway.sdk.running.provided_secrets import provided_secrets
 from headway_parser.child.imports import INSTALLED
 from headway_parser.child.parse_file import parse
 
 _LARGEST_ANSWER: Final = 96 * 2**20
 _LOOKS, _PAUSE = 20, 0.01
 """How often to look whether a process has ended that is to end by itself, and the pause between."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseLimits:
+    """What a parse may take: `seconds`, and bytes of memory beyond those of this process."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
 
 
 class SilentParseError(Exception):
@@ -35,15 +45,15 @@ def parse_apart(
     path: str,
     cron_semantics: CronSemantics | None,
     *,
+    secrets: FileSecrets | None = None,
     airflow_layer: LayerUse = LayerUse.AUTO,
-    seconds: float | None = None,
-    memory_bytes: int | None = None,
+    limits: ParseLimits = ParseLimits(),
 ) -> Frame:
     """Return what parsing the file answers; SilentParseError when there is no answer.
 
-    What the file prints is dropped.  Connections and variables that it reads are those of this
-    process's environment.  Its process, and what that has started, is killed after
-    so many seconds.
+    What the file prints is dropped.  Without `secrets` it reads the connections and variables of
+    this process's environment.  Its process, and what that has started, is killed at the limit
+    of seconds.
     """
     ours, theirs = socketpair()
     with ours:
@@ -55,12 +65,12 @@ def parse_apart(
                     "path": path,
                     "bundle": root.name,
                     "cron_semantics": cron_semantics,
-                    "secrets": PROVIDED,
+                    "secrets": provided_secrets() if secrets is None else secrets,
                     "airflow_layer": airflow_layer,
                 }
-                _parse_and_leave(argument, theirs, memory_bytes)
-        ours.settimeout(seconds)
-        return _answer(ours, lambda: _end(child), seconds)
+                _parse_and_leave(argument, theirs, limits.memory_bytes)
+        ours.settimeout(limits.seconds)
+        return _answer(ours, lambda: _end(child), limits.seconds)
 
 
 def _answer(ours: socket, end: Callable[[], int], seconds: float | None) -> Frame:

@@ -125,6 +125,19 @@ def test_what_is_exported_can_be_imported(tmp_path: Path) -> None:
     assert rows("variables", "get", "v", "--show-secrets")[0]["value"] == CANARY
 
 
+def test_what_airflow_exports_is_imported_without_descriptions() -> None:
+    shop = {"conn_type": "http", "description": "ours", "host": "h", "port": None, "extra": "{}"}
+    region = {"value": "eu", "description": "where we are"}
+
+    said = do("connections", "import", "-", given=json.dumps({"shop": shop}))
+    assert "1 connections are stored." in said
+    do("variables", "import", "-", given=json.dumps({"region": region, "n": 5}))
+
+    assert rows("connections", "get", "shop")[0]["host"] == "h"
+    assert rows("variables", "get", "region", "--show-secrets")[0]["value"] == "eu"
+    assert rows("variables", "get", "n", "--show-secrets")[0]["value"] == "5"
+
+
 def test_an_import_stores_all_or_nothing() -> None:
     both = json.dumps({"good": "t://h", "bad": CANARY})
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from headway.airflow_layer import notes
 from headway.airflow_layer.differences import INTERVAL
 from headway.cli.main import app
+from headway.domain.errors import RequestError
 from headway.runtime.settings.parser import ParserSettings
 from headway.testing.data.airflow_names import without_airflow
 from headway_parser.import_check import CheckedFile, check_folder
@@ -102,20 +103,102 @@ def test_a_default_counts_where_the_environment_has_no_variable(
     assert found.dag_ids == ("given",)
 
 
-def test_what_has_no_default_is_named_with_the_way_to_give_it(
+def test_a_value_stands_in_for_what_has_no_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "reads.py").write_text(CONNECTS)
     given = ParserSettings.model_validate({})
 
     [found] = check_folder(tmp_path, given)
-    assert found.line == 3
-    assert "`HEADWAY_CONN_SHOP=… headway import-check FOLDER`" in (found.error or "")
+    assert found.dag_ids == ("1", "default")
+    [_, said] = found.differences
+    assert said.startswith("This check has no value for the connection shop. It gave")
+    assert "Check again with --connections FILE" in said
 
     monkeypatch.setenv("HEADWAY_CONN_SHOP", "http://there")
     [found] = check_folder(tmp_path, given)
     assert found.dag_ids == ("default", "there")
-    assert "reads the connection shop, the variable name while" in found.differences[0]
+    [said] = found.differences
+    assert "reads the connection shop, the variable name while" in said
+
+
+def test_an_error_with_a_value_that_stands_in_says_so(tmp_path: Path) -> None:
+    (tmp_path / "reads.py").write_text(
+        "from headway.sdk import DAG, Variable\n"
+        "config = Variable.get('config', deserialize_json=True)\n"
+        "DAG(f\"{config['team']}_{Variable.get('name')}\", schedule=Variable.get('cron'))\n"
+    )
+
+    [found] = check_folder(tmp_path, ParserSettings.model_validate({}))
+
+    assert "'1'" in (found.error or "")
+    [said] = found.differences
+    assert "for the variable config, the variable name, the variable cron. It" in said
+
+
+EXPORTED_VARIABLES = {
+    "config": {"team": "sales"},
+    "name": {"value": "daily", "description": "Airflow exports these two"},
+    "cron": "@daily",
+    "retries": 3,
+}
+EXPORTED_CONNECTIONS = {
+    "shop": {
+        "conn_type": "http",
+        "description": "",
+        "login": None,
+        "password": None,
+        "host": "there",
+        "port": None,
+        "schema": None,
+        "extra": '{"a": 1}',
+    },
+    "lake": "s3://bucket",
+}
+
+
+def test_the_command_reads_what_airflow_exports(tmp_path: Path) -> None:
+    dags = tmp_path / "dags"
+    dags.mkdir()
+    (dags / "reads.py").write_text(
+        "from headway.sdk import DAG, BaseHook, Variable\n"
+        "config = Variable.get('config', deserialize_json=True)\n"
+        "shop, lake = map(BaseHook.get_connection, ('shop', 'lake'))\n"
+        "DAG(f\"{config['team']}_{Variable.get('name')}_{shop.host}_{shop.extra_dejson['a']}\",\n"
+        "    schedule=Variable.get('cron'), max_active_runs=int(Variable.get('retries')))\n"
+        "DAG(lake.host)\n"
+    )
+    variables, connections = tmp_path / "variables.json", tmp_path / "connections.json"
+    variables.write_text(json.dumps(EXPORTED_VARIABLES))
+    connections.write_text(json.dumps(EXPORTED_CONNECTIONS))
+
+    status, said = run(
+        dags, "--variables", str(variables), "--connections", str(connections), "-o", "json"
+    )
+
+    [found] = json.loads(said)["files"]
+    assert (status, found["dag_ids"]) == (0, ["bucket", "sales_daily_there_1"])
+    [reads] = found["differences"]
+    assert reads.startswith("The file reads the connection lake, the connection shop, the var")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1]", "holds no object"),
+        ("{", "is no JSON"),
+        (None, "cannot be read: No such file"),
+    ],
+)
+def test_an_export_that_is_none_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
+    file = tmp_path / "variables.json"
+    if text is not None:
+        file.write_text(text)
+
+    result = CliRunner().invoke(app, ["import-check", str(tmp_path), "--variables", str(file)])
+
+    assert isinstance(result.exception, RequestError)
+    assert said in str(result.exception)
 
 
 def test_what_is_ignored_is_a_warning(checked: dict[str, CheckedFile]) -> None:

@@ -10,10 +10,9 @@ from headway.domain.variable import SecretKind
 from headway.runtime.processes.frames import receive_frame, send_frame
 from headway.sdk.exceptions import RefusedException
 from headway.sdk.running.file_secrets import FileSecrets, RefusedSecrets
-from headway.sdk.running.provided_secrets import provided_secrets
 
-ASKED, REFUSED, PROVIDED = "asked", "refused", "provided"
-"""Where a child gets them: from its parser, not at all, or from its own environment."""
+ASKED, REFUSED = "asked", "refused"
+"""Where a child gets them: from its parser, or not at all."""
 
 
 @dataclass(slots=True)
@@ -44,10 +43,13 @@ class ParserSecrets:
         return text
 
 
-def secrets_of(where: str, bundle: str, channel: socket) -> FileSecrets:
-    """Return what a file of that bundle may read while it is parsed."""
-    if where == PROVIDED:
-        return provided_secrets()
+def secrets_of(where: object, bundle: str, channel: socket) -> FileSecrets:
+    """Return what a file of that bundle may read while it is parsed.
+
+    A process that was forked for one file alone has them itself.
+    """
+    if isinstance(where, FileSecrets):
+        return where
     if where == ASKED:
         return FileSecrets(ParserSecrets(channel))
     return refused_secrets(bundle)

@@ -49,19 +49,20 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
     of installed packages they import (`imports`); or an `error`, the `line` of the
     DAG file that it comes from, what of Airflow is a `gap` here, and what was `read` until then,
     as hashes by path; or that something has `changed` meanwhile; or why what this process has
-    preloaded is `unfit` for the file, and whether it is `outdated`.
+    preloaded is `unfit` for the file, and whether it is `outdated`.  In a check, it holds
+    for which connections and variables something `stood_in`.
     """
     tell_crashes()
     path = str(argument["path"])
     read, refusals = FilesRead(Path(str(argument["root"]))), Refusals()
     sys.addaudithook(read.hook)
     sys.addaudithook(refusals.hook)
+    secrets = secrets_of(argument["secrets"], str(argument["bundle"]), channel)
     spare = mmap(-1, SPARE)  # of addresses, which are what is limited; no page of it is touched
     try:
         layer = LayerUse(str(argument["airflow_layer"]))
         said = argument["cron_semantics"]
         semantics = CronSemantics(str(said)) if said else None
-        secrets = secrets_of(str(argument["secrets"]), str(argument["bundle"]), channel)
         answer = _parse(read, path, semantics, layer, secrets)
     except preloaded.UnfitError as error:
         answer = {"unfit": str(error), "outdated": error.outdated}
@@ -73,7 +74,11 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
         spare.close()
         answer = _failed(read, "\n".join([_explain(error).rstrip(), *refusals.advice(error)]))
         answer |= _whence(error, read.root / path)
-    send_frame(channel, answer)
+    send_frame(channel, answer | _stood_in(secrets))
+
+
+def _stood_in(secrets: FileSecrets) -> Frame:
+    return {} if secrets.stand_ins is None else {"stood_in": secrets.stand_ins.names}
 
 
 def tell_crashes() -> None:

@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from headway.cli.input.secret_exports import exported_connection, exported_variable
 from headway.domain.arguments import RETURN_VALUE, JsonValue
 from headway.domain.connection import Connection
 from headway.domain.errors import DagError, RequestError
 from headway.domain.xcoms import XComItem
+from headway.runtime.settings.secret_keys import provided_here
 from headway.sdk.authoring.definition import DAG
 from headway.sdk.exceptions import XComNotFound
+from headway.sdk.running.provided_secrets import ProvidedSource
 from headway.sdk.running.task_runtime import (
     LocalRuntime,
     MappedXComs,
@@ -122,6 +125,20 @@ def given_secrets(
     }
     found = {conn_id: _connection(conn_id, given) for conn_id, given in connections.items()}
     return GivenSecrets(found, texts, others or NoSecrets())
+
+
+def exported_secrets(connections: Path | None, variables: Path | None) -> GivenSecrets:
+    """Return what files of exports hold, and else what was provided to this process."""
+    read_connections = object_in(connections, "--connections")
+    read_variables = object_in(variables, "--variables")
+    return GivenSecrets(
+        {
+            conn_id: exported_connection(conn_id, value)
+            for conn_id, value in read_connections.items()
+        },
+        {key: exported_variable(value) for key, value in read_variables.items()},
+        ProvidedSource(provided_here()),
+    )
 
 
 def object_in(file: str | Path | None, what: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`headway connections`: where things outside are reached, and which DAGs may know."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -108,19 +107,17 @@ def import_connections(
     file: str,
     replace: Replace = False,
 ) -> None:
-    """Store connections from a JSON object of ids, each with a URI or an object; - is stdin."""
-    from headway.domain.connection import Connection
+    """Store connections from a JSON object of ids, each with a URI or an object; - is stdin.
 
-    found: list[tuple[Connection, str | None]] = []
-    for conn_id, value in secret_input.read_object(file).items():
-        if isinstance(value, str):
-            found.append((Connection.from_text(conn_id, value), None))
-        elif isinstance(value, Mapping):
-            found.append((Connection.from_fields(conn_id, value), None))
-        else:
-            raise SecretError(f"Connection {conn_id!r}: it must be a URI or an object of fields.")
+    `airflow connections export` writes such a file.
+    """
+    from headway.cli.input.secret_exports import exported_connection
+
+    given = secret_input.read_object(file)
+    found = [(exported_connection(conn_id, value), None) for conn_id, value in given.items()]
     acts.store(found, replace=replace)
     print(f"{len(found)} connections are stored.")
+    secret_input.tell_descriptions(given)
 
 
 @app.command("export")

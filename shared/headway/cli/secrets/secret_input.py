@@ -71,6 +71,15 @@ def read_object(source: str) -> dict[str, Any]:
     return found
 
 
+def tell_descriptions(given: Mapping[str, object]) -> None:
+    """Say on stderr which of the imported values have a description, which is not kept."""
+    from headway.cli.input.secret_exports import described
+
+    if names := described(given):
+        shown = ", ".join(sorted(names))
+        print(f"Headway keeps no descriptions; these had one: {shown}.", file=sys.stderr)
+
+
 def grantees(dags: list[str] | None, bundles: list[str] | None, *, every: bool) -> list[str]:
     """Return whom a grant is for."""
     if (every and dags) or not (every or dags or bundles):

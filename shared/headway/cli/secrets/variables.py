@@ -75,17 +75,21 @@ def delete(key: str, yes: Yes = False) -> None:
 
 @app.command("import")
 def import_variables(file: str, plain: Plain = False) -> None:
-    """Set variables from a JSON object. Values that are not texts are stored as JSON."""
-    import json
+    """Set variables from a JSON object. Values that are not texts are stored as JSON.
 
+    `airflow variables export` writes such a file.
+    """
+    from headway.cli.input.secret_exports import exported_variable
     from headway.domain.variable import StoredVariable
 
-    found: list[tuple[StoredVariable, str | None]] = []
-    for key, value in secret_input.read_object(file).items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        found.append((StoredVariable(key=key, value=text, plain=plain), None))
+    given = secret_input.read_object(file)
+    found = [
+        (StoredVariable(key=key, value=exported_variable(value), plain=plain), None)
+        for key, value in given.items()
+    ]
     acts.store(found)
     print(f"{len(found)} variables are set.")
+    secret_input.tell_descriptions(given)
 
 
 @app.command("export")

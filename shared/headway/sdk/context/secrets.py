@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, TypeVar, overload
 
 from headway.domain.connection import Connection
-from headway.domain.variable import SecretKind
 from headway.sdk.authoring.current import current_file, is_called_by_program
-from headway.sdk.exceptions import AirflowNotFoundException, RefusedException
+from headway.sdk.exceptions import RefusedException
 from headway.sdk.running.context import running_context
 from headway.sdk.running.file_secrets import SecretSource
-from headway.sdk.running.granted import absence_of, granted_connection
+from headway.sdk.running.granted import absent_variable, granted_connection
 from headway.sdk.running.provided_secrets import provided_secrets
 from headway.sdk.running.task_runtime import TaskRuntime
 
@@ -124,9 +123,7 @@ def names_of(runtime: TaskRuntime) -> dict[str, object]:
 def _variable(source: SecretSource, key: str, default: Any, *, as_json: bool) -> Any:
     text = source.get_variable(key)
     if text is None:
-        if default is _UNSET:
-            raise AirflowNotFoundException(absence_of(source, SecretKind.VARIABLE, key))
-        return default
+        return absent_variable(source, key, as_json=as_json) if default is _UNSET else default
     if not as_json:
         return text
     try:

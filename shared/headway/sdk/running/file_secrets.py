@@ -7,6 +7,7 @@ from typing import Protocol
 from headway.domain.connection import Connection
 from headway.domain.variable import SecretKind
 from headway.sdk.exceptions import RefusedException
+from headway.sdk.running.stand_ins import StandIns
 
 Saying = Callable[[SecretKind, str], str]
 """What to tell the author about a name."""
@@ -33,11 +34,13 @@ def tell_absence(kind: SecretKind, name: str) -> str:
 class FileSecrets:
     """What one load of a DAG file reads: each name once, so that the file sees one value of it.
 
-    `absence` says what to do about a name that is not there.
+    `absence` says what to do about a name that is not there; where there are `stand_ins`, they
+    are given for it.
     """
 
     source: SecretSource
     absence: Saying = tell_absence
+    stand_ins: StandIns | None = None
     _connections: dict[str, Connection | None] = field(default_factory=dict)
     _variables: dict[str, str | None] = field(default_factory=dict)
 

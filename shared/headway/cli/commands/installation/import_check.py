@@ -16,19 +16,29 @@ def import_check(
     folder: Annotated[
         Path, typer.Argument(help="The folder of DAG files.", exists=True, file_okay=False)
     ],
+    variables: Annotated[
+        Path | None, typer.Option(help="A file that `airflow variables export` has written.")
+    ] = None,
+    connections: Annotated[
+        Path | None, typer.Option(help="A file that `airflow connections export` has written.")
+    ] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Read every DAG file of a folder as a parser does, and say what becomes of it.
 
-    Nothing is stored. The exit status is 5 if a file is refused.
+    Nothing is stored. The exit status is 5 if a file is refused. Files that read variables or
+    connections while they are parsed get those that are given, those of the environment, or
+    values that stand in for them.
     """
+    from headway.cli.local.given import exported_secrets
     from headway.cli.screen.errors import ExitStatus
     from headway.runtime.logs.escaping import say
     from headway.runtime.settings import configuration
     from headway.runtime.settings.parser import ParserSettings
 
     found = []
-    for checked in _checker().check_folder(folder.absolute(), configuration.read(ParserSettings)):
+    settings, source = configuration.read(ParserSettings), exported_secrets(connections, variables)
+    for checked in _checker().check_folder(folder.absolute(), settings, source):
         found.append(checked)
         if output is Format.TABLE:
             say("\n".join(_lines(checked)))
