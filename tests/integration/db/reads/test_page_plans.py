@@ -27,7 +27,7 @@ from headway.db.reads.pages import (
 )
 from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.db.reads.pages.dag_pages import DagOrder
-from headway.db.reads.pages.paging import Asked, TimeRange
+from headway.db.reads.pages.paging import Asked, ListPage, TimeRange
 from headway.db.reads.pages.run_pages import RunFilter, RunOrder
 from headway.db.reads.pages.task_pages import TaskFilter
 from headway.db.reads.pages.xcom_pages import XComFilter
@@ -50,6 +50,7 @@ EVENTS = text("""
 SPARK = text("""
     UPDATE task_attempt SET handle = '{"kind": "connect"}' WHERE task_instance_id % 100 = 0
 """)
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
 A_DAY = TimeRange(datetime(1990, 1, 5, tzinfo=UTC), datetime(1990, 1, 6, tzinfo=UTC))
 
 
@@ -177,3 +178,24 @@ def test_a_usual_page_touches_a_few_blocks(beside_history: Engine, descending: b
         event_pages.page(conn, Asked(None, descending=descending))
 
     assert {plan.statement: plan.blocks for plan in found if plan.blocks > 2_500} == {}
+
+
+@pytest.mark.history
+@pytest.mark.parametrize(
+    ("order", "wanted"),
+    [
+        (RunOrder.ENDED, RunFilter(states=[RunState.FAILED], ended=TimeRange(LATER, None))),
+        (RunOrder.STARTED, RunFilter(started=TimeRange(LATER, None))),
+        (RunOrder.RUN_AFTER, RunFilter(run_after=TimeRange(LATER, None))),
+    ],
+)
+@pytest.mark.parametrize("descending", [False, True])
+def test_runs_beyond_the_range_of_their_order_are_not_looked_at(
+    beside_history: Engine, order: RunOrder, wanted: RunFilter, descending: bool
+) -> None:
+    with explained(beside_history) as found, beside_history.connect() as conn:
+        page = run_pages.page(conn, Asked(None, descending=descending), wanted, order)
+
+    assert page == ListPage([], None)
+    [plan] = found
+    assert plan.blocks < 50

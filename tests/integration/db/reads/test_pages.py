@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import Connection, Engine, text
@@ -25,10 +25,11 @@ from headway.db.reads.pages import (
 )
 from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.db.reads.pages.dag_pages import DagFilter, DagOrder
-from headway.db.reads.pages.paging import Asked, CappedTotal, ListPage
-from headway.db.reads.pages.run_pages import RunFilter, RunOrder
+from headway.db.reads.pages.paging import Asked, CappedTotal, ListPage, TimeRange
+from headway.db.reads.pages.run_pages import ANY_RUN, RunFilter, RunOrder
 from headway.db.reads.pages.task_pages import TaskFilter
 from headway.db.reads.pages.xcom_pages import XComName
+from headway.db.reads.run_views import RunView
 from headway.domain.states import RunState, TaskState
 from headway.domain.variable import SecretKind
 from headway.testing.data import bulk_history, forced, seed
@@ -36,6 +37,11 @@ from headway.testing.data import bulk_history, forced, seed
 Read = Callable[[Connection, Asked], ListPage[Any]]
 RUNS = 7
 NAMED = TaskFilter(name_like="%")
+BY: dict[RunOrder, Callable[[RunView], Any]] = {
+    RunOrder.RUN_AFTER: lambda run: run.run_after,
+    RunOrder.STARTED: lambda run: run.started_at,
+    RunOrder.ENDED: lambda run: run.ended_at,
+}
 OF_IDLE = text("""
     SELECT run_id FROM dag_run WHERE dag_id = 'idle01' AND run_type = 'scheduled' LIMIT 1
 """)
@@ -205,6 +211,29 @@ def test_filters_find_what_they_say_and_totals_agree(filled: Engine) -> None:
     assert tasks == CappedTotal(3 * RUNS, exact=True)
     assert [row.dag.dag_id for row in tagged] == ["idle02"]
     assert {row.run.run_id for row in unfinished} == {"manual__2"}
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("order", [RunOrder.RUN_AFTER, RunOrder.STARTED, RunOrder.ENDED])
+def test_a_range_of_the_order_has_the_same_runs_as_in_any_other(
+    filled: Engine, order: RunOrder, descending: bool
+) -> None:
+    with filled.connect() as conn:
+        every = [row for page in pages(conn, run_pages.page, 100) for row in page]
+        times = sorted(time for it in every if (time := BY[order](it.run)) is not None)
+        within = TimeRange(times[len(times) // 4], times[len(times) // 2])
+        wanted = replace(ANY_RUN, **cast(Any, {str(order): within}))
+        read = partial(run_pages.page, wanted=wanted, order=order)
+        found = [row for page in pages(conn, read, 3, descending=descending) for row in page]
+        among = [
+            row for page in pages(conn, partial(read, order=RunOrder.CREATED), 3) for row in page
+        ]
+
+    assert found
+    assert sorted(row.id for row in found) == sorted(row.id for row in among)
+    assert [BY[order](row.run) for row in found] == sorted(
+        (BY[order](row.run) for row in found), reverse=descending
+    )
 
 
 @pytest.mark.parametrize("bundles", [None, ["main"]])

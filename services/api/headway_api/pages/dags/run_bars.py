@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from headway.db.reads.charts.recent_runs import RecentRun
+from headway_api.pages.frame.durations import in_words
 
 HEIGHT: Final = 24
 WIDTH: Final = 7
@@ -19,6 +20,12 @@ class RunBar:
     x: int
     y: int
     height: int
+
+    @property
+    def text(self) -> str:
+        """What the bar tells of the run: its id, its state, and how long it took."""
+        took = "" if self.run.seconds is None else f", {in_words(self.run.seconds)}"
+        return f"{self.run.run_id}: {self.run.state}{took}"
 
 
 @dataclass(frozen=True, slots=True)

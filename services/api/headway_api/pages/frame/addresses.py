@@ -1,6 +1,7 @@
 """Where the pages are: every link of a template is made here."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from urllib.parse import parse_qsl, quote, urlencode
 
 _OF_PAGE = {"cursor", "tz"}
@@ -216,6 +217,7 @@ def export(path: str, query: str, form: str) -> str:
     return f"{path}.{form}{_query(dict(kept))}"
 
 
+@lru_cache(4_096)  # a page names one DAG, and its runs, again and again
 def _part(name: str) -> str:
     return quote(name, safe=":@+")
 

@@ -79,10 +79,7 @@ class DrawnGantt:
 class _Scale:
     start: datetime
     end: datetime
-
-    @property
-    def seconds(self) -> float:
-        return max((self.end - self.start).total_seconds(), 0.001)
+    seconds: float
 
     def place(self, at: datetime) -> float:
         share = (at - self.start).total_seconds() / self.seconds
@@ -101,7 +98,7 @@ def drawn(
     groups: GanttGroups | None = None,
 ) -> DrawnGantt:
     """Return the chart of a run from its start to its end, or to the present moment."""
-    scale = _Scale(start, max(end, start))
+    scale = _Scale(start, max(end, start), max((end - start).total_seconds(), 0.001))
     pieces: dict[tuple[str, int], list[GanttSpan]] = {}
     for piece in critical:
         title = f"critical path, {piece.kind}: {in_words(piece.seconds)}"

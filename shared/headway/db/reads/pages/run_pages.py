@@ -77,6 +77,8 @@ KEYS = text("""
                          WHERE (CAST(:dag_id AS text) IS NULL OR dag_id = :dag_id)
                            AND (NOT :unfinished OR state = 'queued' OR state = 'running')
                            AND CASE WHEN :placed THEN place IS NOT NULL ELSE place IS NULL END
+                           AND (CAST(:place_start AS timestamptz) IS NULL OR place >= :place_start)
+                           AND (CAST(:place_end AS timestamptz) IS NULL OR place < :place_end)
                            AND CASE WHEN CAST(:last_id AS bigint) IS NULL THEN true
                                     WHEN :placed AND :descending
                                     THEN (place, id) < (CAST(:last_place AS timestamptz), :last_id)
@@ -214,7 +216,10 @@ class _RunSearch:
     order: RunOrder
 
     def look(self, after: Key | None, rows: int, most: int, shown: int) -> Looked:
+        bounds = self._bounds()
         parts = _parts(self.order, descending=self.asked.descending)
+        if bounds != ALWAYS:  # a run without a place is in no range
+            parts = (True,)
         placed, place, last = after or (parts[0], None, None)
         parameters = {
             **_parameters(self.wanted),
@@ -224,6 +229,8 @@ class _RunSearch:
             "unfinished": _only_unfinished(self.wanted) or (self.order in _MAY_LACK and not placed),
             "order": str(self.order),
             "placed": placed,
+            "place_start": bounds.start,
+            "place_end": bounds.end,
             "last_place": place,
             "last_id": last,
             "rows": rows,
@@ -238,6 +245,14 @@ class _RunSearch:
         if parts[0] == placed and len(parts) > 1:
             return Looked(keys, matching, (parts[1], None, None))
         return Looked(keys, matching, None)
+
+    def _bounds(self) -> TimeRange:
+        """Return the range of places that are wanted: nothing beyond it is looked at."""
+        return {
+            RunOrder.RUN_AFTER: self.wanted.run_after,
+            RunOrder.STARTED: self.wanted.started,
+            RunOrder.ENDED: self.wanted.ended,
+        }.get(self.order, ALWAYS)
 
 
 def _parts(order: RunOrder, *, descending: bool) -> Sequence[bool]:
