@@ -26,7 +26,8 @@ TAKE = hot("""
      GROUP BY dag_run_id, task_id, state
 """)
 
-# The same instance by instance; one that a user has cleared meanwhile may be gone.
+# The same instance by instance; one that a user has cleared meanwhile may be gone.  LIMIT has
+# each looked up by its key: a plan for many wakes would otherwise read all of history for one.
 TAKE_EACH = hot("""
     WITH taken AS (
         DELETE FROM wake WHERE dag_run_id = ANY (:runs)
@@ -34,7 +35,8 @@ TAKE_EACH = hot("""
     )
     SELECT taken.dag_run_id, taken.task_id, taken.state, taken.skips, task.map_index
       FROM taken
-      LEFT JOIN task_instance AS task ON task.id = taken.task_instance_id
+      LEFT JOIN LATERAL (SELECT map_index FROM task_instance
+                          WHERE id = taken.task_instance_id LIMIT 1) AS task ON true
 """)
 
 

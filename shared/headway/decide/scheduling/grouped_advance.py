@@ -35,6 +35,8 @@ def reached(graph: DagGraph, ended: Iterable[Ended]) -> set[tuple[str, int]]:
         inside, outside = graph.reach[one.task_id] if one.task_id in graph.tasks else ((), ())
         found.update((name, one.map_index) for name in inside)
         found.update((name, -1) for name in outside)
+        # A choice may reach one of the group through a task outside of it.
+        found.update((name, one.map_index) for name in grouped.mates(graph, one.task_id, one.skips))
     return found
 
 
@@ -98,7 +100,7 @@ def advance_by_index(
     """
     choices = {(one.task_id, one.map_index): one.skips for one in ended}
     skips, skipped = grouped.skips(graph, choices)
-    if skips:
+    if skips or grouped.expands(graph, {one.task_id for one in ended}):
         return None
     wave = _Wave(graph, {(it.task_id, it.map_index): it for it in undecided}, left, skipped)
     for one in ended:

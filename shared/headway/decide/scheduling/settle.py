@@ -121,12 +121,14 @@ class _RunTally:
         """Whether a task in a mapped group becomes instances to decide about one by one.
 
         It does when one that it waits for in the group has; and, where it is known how many there
-        are, when all of them end without running.
+        are, when all of them end without running.  One over no item keeps what its upstream says.
         """
         if task.mapped_group is None:
             return False
-        ends = state in TERMINAL and not any(task.map_sources())
-        return ends or grouped.follows(task, self.run.graph, self.by_index)
+        is_known = not any(task.map_sources()) and self._expanded(task)[0] is not TaskState.SKIPPED
+        return (is_known and state in TERMINAL) or grouped.follows(
+            task, self.run.graph, self.by_index
+        )
 
     def _state(self, task: TaskSpec, tally: Tally, map_index: int = -1) -> TaskState:
         if self._is_left_out(task.task_id, map_index):
