@@ -24,6 +24,10 @@ Site: TypeAlias = tuple[str, str, str]
 """How browsers reach this process, which links of pages tell: scheme, host, and path before."""
 
 
+class PageFailedError(Exception):
+    """The page could not be made now; the text says how it was answered."""
+
+
 @dataclass(frozen=True, slots=True)
 class PageName:
     """A page as some see it: its address, and what it depends on besides.
@@ -66,6 +70,7 @@ class PageAsker:
 
         None, too, if there is no such page, or what is there is no page.  NotSignedInError if the
         secret shows nobody any more who has the rights that the page is made for.
+        PageFailedError if it could not be made, as while the database is away.
         """
         answer, scope = _PageAnswer(), self._scope(page, known)
         SharedAsk(secret, page.rights, page.drawn).put_in(scope)
@@ -107,7 +112,9 @@ class _PageAnswer:
         await app(scope, self.receive, self.send)
         if self.status == HTTPStatus.UNAUTHORIZED or self._to_sign_in:
             raise NotSignedInError("The secret of the stream shows nobody any more.")
-        if self.status != HTTPStatus.OK:
+        if self.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise PageFailedError(f"answered with {self.status}")
+        if self.status != HTTPStatus.OK or "etag" not in self.headers:
             return None
         tag = self.headers["etag"].removeprefix("W/").strip('"')
         return MadePage(tag, bytes(self.body), self.headers.get("content-encoding") == "gzip")

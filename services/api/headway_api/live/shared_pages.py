@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from headway_api.auth.shared_asks import Secret
 from headway_api.http.refusals import NotSignedInError
 from headway_api.live import messages
-from headway_api.live.page_asks import MadePage, PageAsker, PageName
+from headway_api.live.page_asks import MadePage, PageAsker, PageFailedError, PageName
 
 if TYPE_CHECKING:
     from headway_api.live.page_streams import PageStream
@@ -22,6 +22,10 @@ SHARE: Final = 4.0
 """So many times as long as the making took: an API that is busy makes pages less often."""
 
 
+LONGEST_REST: Final = 30.0
+"""Seconds after which a page that fails is made again at the latest; the first time it is 1."""
+
+
 class SharedPage:
     """A page, the streams that show it, and whether it is to be made.
 
@@ -32,6 +36,7 @@ class SharedPage:
         self.name, self._asker, self._room = name, asker, room
         self.streams: dict[PageStream, None] = {}  # in the order of their begin
         self._wanted = False
+        self._failures = 0
         self._task: asyncio.Task[None] | None = None
 
     def want(self) -> None:
@@ -53,12 +58,25 @@ class SharedPage:
                 self._wanted = False
                 began = loop.time()
                 streams = list(self.streams)  # one that joins later wants what is made later
-                try:
-                    self._show(streams, await self._made(streams))
-                except Exception:
-                    log.exception("action=make page=%s has failed", self.name.address)
-            await asyncio.sleep(max(REST, SHARE * (loop.time() - began)))
+                await self._make(streams)
+            rest = min(2.0 ** (self._failures - 1), LONGEST_REST) if self._failures else REST
+            await asyncio.sleep(max(rest, SHARE * (loop.time() - began)))
         self._task = None
+
+    async def _make(self, streams: Sequence["PageStream"]) -> None:
+        """Make and show the page; one that fails is wanted still, for its change is shown once."""
+        try:
+            self._show(streams, await self._made(streams))
+            self._failures = 0
+        except Exception as error:
+            self._failures, self._wanted = self._failures + 1, True
+            if self._failures == 1:  # one line for each time that it begins to fail
+                is_known = isinstance(error, PageFailedError)
+                log.warning(
+                    "action=make_page page=%s error=%r: it is made again",
+                    *(self.name.address, str(error)),
+                    exc_info=None if is_known else error,
+                )
 
     async def _made(self, streams: Sequence["PageStream"]) -> MadePage | None:
         """Return the page; None if all these streams have it, or there is no such page.

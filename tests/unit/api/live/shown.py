@@ -27,7 +27,7 @@ class ToldAsker:
     """Makes a page that says how many makings there were, each when `go` is set."""
 
     made: int = 0
-    fails: bool = False
+    fault: Exception | None = None
     refused: set[bytes] = field(default_factory=set)
     asked: list[tuple[bytes, str]] = field(default_factory=list)
     go: asyncio.Event = field(default_factory=asyncio.Event)
@@ -42,8 +42,8 @@ class ToldAsker:
         number = self.made
         self.begun.set()
         await self.go.wait()
-        if self.fails:
-            raise RuntimeError("a fault")
+        if self.fault is not None:
+            raise self.fault
         return MadePage(f"tag{number}", f"{page.address} {number}".encode(), in_gzip=False)
 
 

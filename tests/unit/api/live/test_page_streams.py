@@ -9,6 +9,7 @@ import pytest
 from tests.unit.api.live.shown import CELLS, PAGE, ToldAsker, feed, in_loop, settled, tab, update
 
 from headway_api.live import shared_pages
+from headway_api.live.page_asks import PageFailedError
 from headway_api.live.page_streams import PageStream
 from headway_api.live.shared_pages import SharedPages
 
@@ -175,20 +176,36 @@ def test_if_one_has_lost_its_rights_another_one_asks() -> None:
     in_loop(test)
 
 
-def test_a_page_that_fails_is_made_again_at_the_next_change() -> None:
-    async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(fails=True), feed()
-        asker.go.set()
-        stream = tab(pages, asker, its)
-        await settled()
-        failed, asker.fails = asker.made, False
-        stream.offer(update(its))
-        await settled()
+@pytest.mark.parametrize("fault", [RuntimeError("a fault"), PageFailedError("503")])
+def test_a_page_that_fails_is_made_again_without_another_change(
+    fault: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rests: list[float] = []
+    sleep = asyncio.sleep
 
-        assert failed == 1
-        assert [found for _, _, found in taken(stream)] == ["/dags/etl 2"]
+    async def test() -> None:
+        pages, asker, its = SharedPages(1), ToldAsker(fault=fault), feed()
+        asker.go.set()
+
+        async def rest(seconds: float) -> None:
+            rests.append(seconds)
+            if len(rests) == 7:
+                asker.fault = None
+            await sleep(0)
+
+        monkeypatch.setattr(asyncio, "sleep", rest)
+        stream = tab(pages, asker, its)
+        while asker.fault is not None:
+            await sleep(0)
+        await asyncio.wait_for(pages._pages[PAGE]._task or sleep(0), 5)
+
+        assert [found for _, _, found in taken(stream)] == ["/dags/etl 8"]
 
     in_loop(test)
+    assert rests == [1, 2, 4, 8, 16, 30, 30, 0]
+    [said] = caplog.records
+    assert "page=/dags/etl" in said.message
+    assert bool(said.exc_info) is isinstance(fault, RuntimeError)
 
 
 def test_a_page_that_nobody_shows_any_more_is_forgotten() -> None:

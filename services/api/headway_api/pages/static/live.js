@@ -85,11 +85,15 @@ function listen(stream, address, cells) {
     work = work.then(async () => {
       const bytes = await body;
       if (stream.readyState !== EventSource.CLOSED) then(bytes);
+    }).catch((error) => {
+      console.error(error);
+      setTimeout(follow, AGAIN); // the stream sends the whole page again
     });
   };
   stream.addEventListener("page", take((bytes) => {
     if (here() === address) show(new TextDecoder().decode(bytes));
-    else follow(); // somebody has gone on, or chosen another zone of times
+    // Somebody has gone on, or chosen another zone of times; or the cells come from elsewhere now.
+    if (here() !== address || shownCells() !== cells) follow();
   }));
   stream.addEventListener("cells", take((bytes) => takeCells(bytes, cells)));
 }

@@ -4,6 +4,7 @@ import { RowOfCells } from "./cells.js";
 import { keepOut } from "./morph.js";
 
 const BEYOND = 12; // rows that are drawn above and below what is in sight
+const SVG = "http://www.w3.org/2000/svg";
 const drawers = new WeakMap();
 
 /** Draw the rows of a table's body, if the page has not all of them. */
@@ -30,7 +31,7 @@ class Rows {
     this.shown = "";
     this.drawn = new Map();
     this.look = () => this.draw(false);
-    this.svg = body.querySelector("svg").namespaceURI;
+    this.svg = SVG;
     this.side = Number(body.dataset.cell);
     this.above = gap();
     this.below = gap();
@@ -67,6 +68,8 @@ class Rows {
   }
 
   begin() {
+    // A page that came by the stream has no rows.
+    if (!this.body.querySelector("tr")) this.body.append(this.row({ ...this.header.rows[0], nth: 0 }).element);
     this.height = this.body.querySelector("tr").getBoundingClientRect().height;
     window.addEventListener("scroll", this.look, { passive: true });
     window.addEventListener("resize", this.look, { passive: true });
