@@ -6,12 +6,19 @@ import { keepOut } from "./morph.js";
 const MOST = 400; // lines that stay in the page
 const NEAR = 60; // pixels from the end that count as the end
 const begun = new WeakSet();
+const LAST = 2_000; // milliseconds in which the last lines come after the page of the end
 let followed = null;
+let ending = 0;
 
 /** Follow the log of the page, if its end is shown and its attempt runs. */
 export function followLog() {
   const address = document.getElementById("follow")?.dataset.stream;
-  if (!address || document.hidden) return close();
+  if (document.hidden) return close();
+  clearTimeout(ending);
+  if (!address) {
+    ending = setTimeout(close, LAST);
+    return;
+  }
   const log = address.split("?")[0];
   if (followed?.log === log) return;
   close();
@@ -26,6 +33,7 @@ export function listenForLog() {
 }
 
 function close() {
+  clearTimeout(ending);
   followed?.stream.close();
   followed = null;
 }
