@@ -4,7 +4,6 @@ import { RowOfCells } from "./cells.js";
 import { keepOut } from "./morph.js";
 
 const BEYOND = 12; // rows that are drawn above and below what is in sight
-const SVG = "http://www.w3.org/2000/svg";
 const drawers = new WeakMap();
 
 /** Draw the rows of a table's body, if the page has not all of them. */
@@ -31,7 +30,7 @@ class Rows {
     this.shown = "";
     this.drawn = new Map();
     this.look = () => this.draw(false);
-    this.svg = SVG;
+    this.svg = body.closest("table").querySelector("svg").namespaceURI; // that of the columns: rows may be missing
     this.side = Number(body.dataset.cell);
     this.above = gap();
     this.below = gap();
