@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from headway_api.auth.shared_asks import Secret
@@ -29,11 +29,19 @@ LONGEST_REST: Final = 30.0
 class SharedPage:
     """A page, the streams that show it, and whether it is to be made.
 
-    No more is kept of it: what was made is gone when it has been sent.
+    No more is kept of it: what was made is gone when it has been sent.  A making that has begun
+    goes on when all streams have left: its thread, and the connection of that, would go on anyway.
+    `forget` is called when nobody shows the page, and its rest is over.
     """
 
-    def __init__(self, name: PageName, asker: PageAsker, room: asyncio.Semaphore) -> None:
-        self.name, self._asker, self._room = name, asker, room
+    def __init__(
+        self,
+        name: PageName,
+        asker: PageAsker,
+        room: asyncio.Semaphore,
+        forget: Callable[["SharedPage"], None],
+    ) -> None:
+        self.name, self._asker, self._room, self._forget = name, asker, room, forget
         self.streams: dict[PageStream, None] = {}  # in the order of their begin
         self._wanted = False
         self._failures = 0
@@ -45,15 +53,15 @@ class SharedPage:
         if self._task is None:
             self._task = asyncio.create_task(self._run())
 
-    def close(self) -> None:
-        """Make nothing more."""
-        if self._task is not None:
-            self._task.cancel()
+    def leave(self, stream: "PageStream") -> None:
+        """Show the page by that stream no more."""
+        self.streams.pop(stream, None)
+        self._forget_if_idle()
 
     async def _run(self) -> None:
         """Make the page until it is not wanted any more, with rests between."""
         loop = asyncio.get_running_loop()
-        while self._wanted:
+        while self._wanted and self.streams:
             async with self._room:
                 self._wanted = False
                 began = loop.time()
@@ -62,11 +70,17 @@ class SharedPage:
             rest = min(2.0 ** (self._failures - 1), LONGEST_REST) if self._failures else REST
             await asyncio.sleep(max(rest, SHARE * (loop.time() - began)))
         self._task = None
+        self._forget_if_idle()
+
+    def _forget_if_idle(self) -> None:
+        if not self.streams and self._task is None:
+            self._forget(self)
 
     async def _make(self, streams: Sequence["PageStream"]) -> None:
         """Make and show the page; one that fails is wanted still, for its change is shown once."""
         try:
-            self._show(streams, await self._made(streams))
+            made = await self._made(streams)
+            self._show([stream for stream in streams if stream in self.streams], made)
             self._failures = 0
         except Exception as error:
             self._failures, self._wanted = self._failures + 1, True
@@ -112,13 +126,13 @@ class SharedPages:
         """Have a stream show a page."""
         page = self._pages.get(name)
         if page is None:
-            page = self._pages[name] = SharedPage(name, asker, self._room)
+            page = self._pages[name] = SharedPage(name, asker, self._room, self._forget)
         page.streams[stream] = None
         return page
 
     def leave(self, stream: "PageStream", page: SharedPage) -> None:
         """Forget that a stream shows a page; and the page, if no other one does."""
-        page.streams.pop(stream, None)
-        if not page.streams:
-            self._pages.pop(page.name, None)
-            page.close()
+        page.leave(stream)
+
+    def _forget(self, page: SharedPage) -> None:
+        self._pages.pop(page.name, None)

@@ -208,6 +208,26 @@ def test_a_page_that_fails_is_made_again_without_another_change(
     assert bool(said.exc_info) is isinstance(fault, RuntimeError)
 
 
+def test_tabs_that_come_and_go_have_one_making_at_a_time() -> None:
+    async def test() -> None:
+        pages, asker, its = SharedPages(8), ToldAsker(), feed()
+        for _ in range(5):
+            stream = tab(pages, asker, its)
+            await settled()
+            stream.left()
+        last = tab(pages, asker, its)
+        await settled()
+        making = asker.made
+        asker.go.set()
+        await settled()
+
+        assert making == 1
+        assert asker.made == 2
+        assert [found for _, _, found in taken(last)] == ["/dags/etl 2"]
+
+    in_loop(test)
+
+
 def test_a_page_that_nobody_shows_any_more_is_forgotten() -> None:
     async def test() -> None:
         pages, asker, its = SharedPages(1), ToldAsker(), feed()
