@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from headway.decide.changes.intervene import Instance, Intervention, bring
 from headway.decide.scheduling.graph import DagGraph
-from headway.domain.errors import StillActiveError
+from headway.domain.errors import ConflictError, StillActiveError
 from headway.domain.hints import Action, act, hint
 from headway.domain.states import TERMINAL, TaskState
 
@@ -39,11 +40,13 @@ class Selection:
 class Besides:
     """What is cleared besides what a user selects: these instances.
 
-    The tasks `anew` are expanded anew if anything of them is cleared.
+    The tasks `anew` are expanded anew if anything of them is cleared.  `changed` are tasks in
+    mapped groups that may then have other instances than before.
     """
 
     instances: Collection[int] = ()
     anew: Collection[str] = ()
+    changed: Collection[str] = ()
 
 
 NOTHING: Final = Besides()
@@ -81,6 +84,7 @@ def scope(graph: DagGraph, selection: Selection) -> set[str]:
     """Return the tasks whose instances `clear` must be given."""
     tasks = selected(graph, selection)
     tasks |= _around(graph, tasks)
+    tasks |= _mates(graph, tasks, graph.tasks)
     return tasks | {upstream for task in tasks for upstream in _inputs(graph, task)}
 
 
@@ -93,7 +97,8 @@ def clear(
     """Have the selected instances run again, with the setups and teardowns that they need.
 
     A mapped task whose inputs may have changed is expanded anew: it goes back to one
-    placeholder.  ConflictError when one of its instances has begun.
+    placeholder.  ConflictError when one of its instances has begun, or when it is in a mapped
+    group of which another task stays as it is.
     """
     named = selected(graph, selection)
     single = single_tasks(graph, selection.tasks, selection.map_index)
@@ -104,13 +109,12 @@ def clear(
     }
     around = _around(graph, tasks)
     also = {instance.task_id for instance in instances if instance.id in besides.instances}
-    cleared_tasks, by_task = tasks | around | also, _by_task(instances)
-    anew = (cleared_tasks & set(besides.anew)) | {
-        task
-        for task in cleared_tasks - single
-        if _may_change(task, _inputs(graph, task), by_task, cleared_tasks)
-    }
+    cleared_tasks = tasks | around | also
+    changed = cleared_tasks & set(besides.changed)
+    changed |= _changed(graph, instances, cleared_tasks, single)
+    anew = changed | (cleared_tasks & set(besides.anew))
     anew |= _mates(graph, anew, cleared_tasks - single)
+    _check_whole_groups(graph, changed, anew, instances)
     chosen = [
         instance
         for instance in instances
@@ -134,10 +138,53 @@ def single_tasks(graph: DagGraph, tasks: Collection[str], map_index: int | None)
     return {*tasks, *(task for task in graph.tasks if graph.group_of(task) in groups)}
 
 
-def _mates(graph: DagGraph, anew: Collection[str], cleared: Collection[str]) -> set[str]:
-    """Return the cleared tasks in the mapped groups of these: a group is expanded as one."""
-    groups = {graph.group_of(task) for task in anew} - {None}
-    return {task for task in cleared if graph.group_of(task) in groups}
+def _mates(graph: DagGraph, tasks: Iterable[str], others: Iterable[str]) -> set[str]:
+    """Return those of the others that are in the mapped groups of these tasks."""
+    groups = {graph.group_of(task) for task in tasks} - {None}
+    return {task for task in others if graph.group_of(task) in groups}
+
+
+def _unit(graph: DagGraph, task_id: str) -> tuple[str | None, str | None]:
+    """Return what is expanded as one: the mapped group of a task, or else the task."""
+    group = graph.group_of(task_id)
+    return group, None if group else task_id
+
+
+def _first_starts(
+    graph: DagGraph, instances: Iterable[Instance]
+) -> dict[tuple[str | None, str | None], datetime]:
+    """Return when the first instance began of what is expanded as one."""
+    found: dict[tuple[str | None, str | None], datetime] = {}
+    for instance in instances:
+        if instance.started_at:
+            unit = _unit(graph, instance.task_id)
+            found[unit] = min(found.get(unit, instance.started_at), instance.started_at)
+    return found
+
+
+def _check_whole_groups(
+    graph: DagGraph,
+    changed: Collection[str],
+    anew: Collection[str],
+    instances: Iterable[Instance],
+) -> None:
+    """Refuse to expand tasks of a mapped group anew, perhaps otherwise, while others stay.
+
+    A task that is still to be expanded gets the instances that the others get.
+    """
+    present = {it.task_id for it in instances if it.map_index >= 0 or _stands(it)}
+    staying = _mates(graph, changed, present) - set(anew)
+    if staying:
+        again = _mates(graph, staying, changed)
+        raise ConflictError(
+            f"The mapped group of {', '.join(sorted(again))} may have other instances now, since "
+            "what it is expanded over is cleared or has changed. These tasks of the group would "
+            f"keep theirs: {', '.join(sorted(staying))}.",
+            hint=hint(
+                "Clear all tasks of the group, whatever their state: its first ones with "
+                "what is downstream of them."
+            ),
+        )
 
 
 def is_meant(it: Instance, map_index: int | None, single: Collection[str]) -> bool:
@@ -191,13 +238,28 @@ def _by_task(instances: Iterable[Instance]) -> dict[str, list[Instance]]:
     return found
 
 
+def _changed(
+    graph: DagGraph,
+    instances: Sequence[Instance],
+    cleared: AbstractSet[str],
+    single: AbstractSet[str],
+) -> set[str]:
+    """Return the cleared tasks that may be expanded otherwise, but for the single instances."""
+    by_task, began = _by_task(instances), _first_starts(graph, instances)
+    return {
+        task
+        for task in cleared - single
+        if _may_change(began.get(_unit(graph, task)), _inputs(graph, task), by_task, cleared)
+    }
+
+
 def _may_change(
-    task_id: str,
+    began: datetime | None,
     inputs: Collection[str],
     by_task: Mapping[str, Sequence[Instance]],
     cleared: AbstractSet[str],
 ) -> bool:
-    """Whether the task may be expanded otherwise than it has been.
+    """Whether what began then, if it did, may be expanded otherwise than it has been.
 
     An input is cleared too, has not ended, or has ended again since an instance began.
     """
@@ -206,9 +268,9 @@ def _may_change(
     above = [instance for name in inputs for instance in by_task.get(name, ())]
     if any(instance.state not in TERMINAL for instance in above):
         return True
-    ended = [instance.ended_at for instance in above if instance.ended_at]
-    began = [instance.started_at for instance in by_task.get(task_id, ()) if instance.started_at]
-    return bool(began and ended) and min(began) < max(ended)
+    return began is not None and any(
+        began < instance.ended_at for instance in above if instance.ended_at
+    )
 
 
 def _collapsed(chosen: Sequence[Instance], anew: Collection[str]) -> tuple[list[int], set[int]]:

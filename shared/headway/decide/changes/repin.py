@@ -18,7 +18,8 @@ def repin(
     What that version lacks is removed; what runs of it is told to stop, and is removed when
     it has.  What was removed and is in it comes back.  Of all others, those that have not
     begun are decided anew, those that run go on, and those that have ended stay.
-    ConflictError when one minds what is left on a cluster: its own version can end that.
+    ConflictError when one minds what is left on a cluster: its own version can end that.  Also
+    when part of a mapped group would stay that is expanded over something else.
     """
     for instance in instances:
         if instance.minds:
@@ -57,7 +58,22 @@ def _besides(
         instance.task_id for instance in here if _mapped_otherwise(was, graph, instance.task_id)
     }
     anew = wholly | otherwise | {instance.task_id for instance in back}
-    return Besides({instance.id for instance in (*back, *waiting)}, anew)
+    changed = _in_changed_groups(was, graph)
+    return Besides({instance.id for instance in (*back, *waiting)}, anew, changed)
+
+
+def _in_changed_groups(was: DagGraph, graph: DagGraph) -> set[str]:
+    """Return the tasks in the mapped groups that are expanded over something else than before.
+
+    A task that `was` lacks says nothing about that.
+    """
+    groups = {
+        group
+        for task_id, group in graph.mapped_groups.items()
+        if task_id in was.tasks
+        and was.tasks[task_id].mapped_over != graph.tasks[task_id].mapped_over
+    }
+    return {task_id for task_id, group in graph.mapped_groups.items() if group in groups}
 
 
 def _mapped_otherwise(was: DagGraph, graph: DagGraph, task_id: str) -> bool:

@@ -9,8 +9,10 @@ import pytest
 
 from headway.decide.changes.clear import Selection, clear, scope
 from headway.decide.changes.intervene import Instance, Intervention
+from headway.decide.changes.repin import repin
 from headway.decide.scheduling.graph import DagGraph
 from headway.domain.dag.spec import DagSpec, MapInput, TaskSpec, TimetableSpec
+from headway.domain.errors import ConflictError
 from headway.domain.states import TaskState
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -126,3 +128,85 @@ def test_the_tasks_of_a_group_are_expanded_anew_together() -> None:
 
     assert names == {"a[0]", "b[0]", "c[0]", "sum"}
     assert len(what.placeholders) == 3
+
+
+def ran_again(name: str, found: list[Instance]) -> list[Instance]:
+    """The same when a task ended again after everything else."""
+    at = NOON + timedelta(hours=5)
+    return [replace(it, ended_at=at) if it.task_id == name else it for it in found]
+
+
+@pytest.mark.parametrize(
+    ("selection", "staying"),
+    [
+        (Selection(["b"]), "a"),
+        (Selection(["c"], downstream=False), "a, b"),
+        (Selection(only_failed=True), "a, c"),
+    ],
+)
+def test_a_group_over_other_items_is_cleared_as_a_whole_or_not_at_all(
+    selection: Selection, staying: str
+) -> None:
+    """Of b there would be four instances, while there are three of a."""
+    found = ran_again("list", instances(GROUP))
+    found = [replace(it, state=TaskState.FAILED) if it.name == "b[1]" else it for it in found]
+
+    with pytest.raises(ConflictError, match=rf"keep theirs: {staying}\.$"):
+        cleared(GROUP, selection, found)
+
+    names, what = cleared(GROUP, Selection(["a"]), found)
+    assert (names, len(what.placeholders)) == ({"a[0]", "b[0]", "c[0]", "sum"}, 3)
+
+
+def test_a_group_is_looked_at_as_one_for_when_it_began() -> None:
+    """The instances of b never began: those of a tell of which items they are."""
+    found = ran_again("list", instances(GROUP))
+    found = [replace(it, started_at=None) if it.task_id in "bc" else it for it in found]
+
+    with pytest.raises(ConflictError, match=r"keep theirs: a\.$"):
+        cleared(GROUP, Selection(["b"]), found)
+
+
+def test_a_task_of_the_group_that_is_still_to_be_expanded_stays_so() -> None:
+    found = ran_again("list", instances(GROUP, without=["c"]))
+    found = [replace(it, state=TaskState.NONE) if it.task_id == "c" else it for it in found]
+
+    _, what = cleared(GROUP, Selection(["a", "b"], downstream=False), found)
+
+    assert len(what.placeholders) == 2
+
+
+def literal(length: int, *names: str) -> DagGraph:
+    """A group over a list in the DAG file, of these tasks in a row."""
+    over = (MapInput(argument="x", length=length),)
+    tasks = [
+        replace(inside(name, *names[:place][-1:]), mapped_over=over)
+        for place, name in enumerate(names)
+    ]
+    return graph(task("list"), *tasks)
+
+
+@pytest.mark.parametrize("selection", [Selection(["b"]), Selection(["b"], 1)])
+def test_a_version_with_other_items_takes_the_whole_group(selection: Selection) -> None:
+    was, now = literal(2, "a", "b"), literal(4, "a", "b")
+    found = instances(was, 2)
+
+    with pytest.raises(ConflictError, match=r"keep theirs: a\.$"):
+        repin(was, now, found, selection)
+
+    assert len(repin(was, now, found, replace(selection, tasks=["a"])).placeholders) == 2
+    assert not repin(was, now, found, Selection(["list"])).placeholders
+
+
+def test_a_version_with_the_same_items_may_take_a_part_of_the_group() -> None:
+    was, now = literal(2, "a", "b"), literal(2, "a", "new", "b")
+
+    what = repin(was, now, instances(was, 2), Selection(["b"]))
+    assert len(what.placeholders) == 1
+
+    removed = [
+        replace(it, state=TaskState.REMOVED) if it.task_id == "b" else it
+        for it in instances(was, 2)
+    ]
+    what = repin(literal(2, "a"), was, removed, Selection(["list"]))
+    assert len(what.placeholders) == 1, "b comes back"
