@@ -1,6 +1,6 @@
 """What becomes of the DAG files of a folder, for `headway import-check`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,33 +90,42 @@ def _check(
 
 def stand_ins_for(names: object) -> list[str]:
     """Return what an author should know of a file for which something stood in for these."""
-    read = [str(name).partition(":") for name in names] if isinstance(names, list) else []
+    read = _read(names)
     if not read:
         return []
-    shown = ", ".join(f"the {kind} {name}" for kind, _, name in read)
-    options = " and ".join(f"--{kind}s FILE" for kind in dict.fromkeys(kind for kind, _, _ in read))
+    options = " and ".join(f"--{kind}s FILE" for kind in dict.fromkeys(kind for kind, _ in read))
     said = (
-        f"This check has no value for {shown}. It gave the file {TEXT!r} instead, or an object "
-        f"that has every key. Check again with {options}, as Airflow exports them: other values "
-        "can make other DAGs, or an error."
+        f"This check has no value for {_shown(read)}. It gave the file {TEXT!r} instead, or an "
+        f"object that has every key. Check again with {options}, as Airflow exports them: other "
+        "values can make other DAGs, or an error."
     )
     return [said]
 
 
 def reading_of(names: object) -> list[str]:
     """Return what an author should know of a file that has read these connections and variables."""
-    read = [str(name).partition(":") for name in names] if isinstance(names, list) else []
+    read = _read(names)
     if not read:
         return []
-    shown = ", ".join(f"the {kind} {name}" for kind, _, name in read)
-    kind, _, first = read[0]
+    kind, first = read[0]
     said = (
-        f"The file reads {shown} while it is parsed. A parser gives it what the bundle is granted, "
-        f"by `headway {kind}s grant {first} --bundle NAME`, and only where the settings of the "
-        "bundle say parse_time_secrets = true. Otherwise the file is refused, also where it gives "
-        "a default."
+        f"The file reads {_shown(read)} while it is parsed. A parser gives it what the bundle is "
+        f"granted, by `headway {kind}s grant {first} --bundle NAME`, and only where the settings "
+        "of the bundle say parse_time_secrets = true. Otherwise the file is refused, also where it "
+        "gives a default."
     )
     return [said]
+
+
+def _read(names: object) -> list[tuple[str, str]]:
+    """Return the kinds and the names in a child's answer."""
+    if not isinstance(names, list):
+        return []
+    return [(kind, name) for kind, _, name in (str(each).partition(":") for each in names)]
+
+
+def _shown(read: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"the {kind} {name}" for kind, name in read)
 
 
 def _differences(file: Path) -> list[str]:

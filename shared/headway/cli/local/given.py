@@ -157,8 +157,4 @@ def object_in(file: str | Path | None, what: str) -> dict[str, Any]:
 
 
 def _connection(conn_id: str, given: GivenConnection) -> Connection:
-    if isinstance(given, Connection):
-        return given
-    if isinstance(given, str):
-        return Connection.from_text(conn_id, given)
-    return Connection.from_fields(conn_id, given)
+    return given if isinstance(given, Connection) else exported_connection(conn_id, given)

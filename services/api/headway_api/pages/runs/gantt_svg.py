@@ -77,6 +77,8 @@ class DrawnGantt:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
+    """The time that the width stands for; `seconds` is kept, for each bar needs it twice."""
+
     start: datetime
     end: datetime
     seconds: float
