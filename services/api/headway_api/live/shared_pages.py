@@ -44,7 +44,7 @@ class SharedPage:
         self.name, self._asker, self._room, self._forget = name, asker, room, forget
         self.streams: dict[PageStream, None] = {}  # in the order of their begin
         self._wanted = False
-        self._failures = 0
+        self._failed_rest = 0.0  # the rest after the last making, if that has failed
         self._task: asyncio.Task[None] | None = None
 
     def want(self) -> None:
@@ -67,8 +67,7 @@ class SharedPage:
                 began = loop.time()
                 streams = list(self.streams)  # one that joins later wants what is made later
                 await self._make(streams)
-            rest = min(2.0 ** (self._failures - 1), LONGEST_REST) if self._failures else REST
-            await asyncio.sleep(max(rest, SHARE * (loop.time() - began)))
+            await asyncio.sleep(max(self._failed_rest or REST, SHARE * (loop.time() - began)))
         self._task = None
         self._forget_if_idle()
 
@@ -81,16 +80,17 @@ class SharedPage:
         try:
             made = await self._made(streams)
             self._show([stream for stream in streams if stream in self.streams], made)
-            self._failures = 0
+            self._failed_rest = 0.0
         except Exception as error:
-            self._failures, self._wanted = self._failures + 1, True
-            if self._failures == 1:  # one line for each time that it begins to fail
+            self._wanted = True
+            if not self._failed_rest:  # one line for each time that it begins to fail
                 is_known = isinstance(error, PageFailedError)
                 log.warning(
                     "action=make_page page=%s error=%r: it is made again",
                     *(self.name.address, str(error)),
                     exc_info=None if is_known else error,
                 )
+            self._failed_rest = min(2 * self._failed_rest or 1.0, LONGEST_REST)
 
     async def _made(self, streams: Sequence["PageStream"]) -> MadePage | None:
         """Return the page; None if all these streams have it, or there is no such page.

@@ -125,10 +125,12 @@ class _RunTally:
         """
         if task.mapped_group is None:
             return False
-        is_known = not any(task.map_sources()) and self._expanded(task)[0] is not TaskState.SKIPPED
-        return (is_known and state in TERMINAL) or grouped.follows(
-            task, self.run.graph, self.by_index
+        ends = (
+            state in TERMINAL
+            and not any(task.map_sources())
+            and self._expanded(task)[0] is not TaskState.SKIPPED
         )
+        return ends or grouped.follows(task, self.run.graph, self.by_index)
 
     def _state(self, task: TaskSpec, tally: Tally, map_index: int = -1) -> TaskState:
         if self._is_left_out(task.task_id, map_index):

@@ -208,6 +208,31 @@ def test_a_page_that_fails_is_made_again_without_another_change(
     assert bool(said.exc_info) is isinstance(fault, RuntimeError)
 
 
+def test_a_page_that_fails_for_a_day_is_made_again_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sleep = asyncio.sleep
+
+    async def test() -> None:
+        pages, asker, its = SharedPages(1), ToldAsker(fault=PageFailedError("503")), feed()
+        asker.go.set()
+
+        async def rest(_: float) -> None:
+            if asker.made == 3_000:
+                asker.fault = None
+            await sleep(0)
+
+        monkeypatch.setattr(asyncio, "sleep", rest)
+        stream = tab(pages, asker, its)
+        while (task := pages._pages[PAGE]._task) is None:
+            await sleep(0)
+        await asyncio.wait_for(task, 60)
+
+        assert [found for _, _, found in taken(stream)] == ["/dags/etl 3001"]
+
+    in_loop(test)
+
+
 def test_tabs_that_come_and_go_have_one_making_at_a_time() -> None:
     async def test() -> None:
         pages, asker, its = SharedPages(8), ToldAsker(), feed()

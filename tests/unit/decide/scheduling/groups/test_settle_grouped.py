@@ -169,6 +169,16 @@ def test_a_task_outside_counts_all_instances_for_each_map_index() -> None:
     assert (settlement.waiting[B], settlement.waiting[B + 1]) == (waits, waits)
 
 
+def test_a_task_that_waits_has_no_problem_with_its_length_yet() -> None:
+    dag = graph(
+        task("first"),
+        replace(inside("a", "first"), mapped_over=(MapInput(argument="x", length=5),)),
+    )
+    counts = {"first": TaskCounts({RUNNING: 1}), "a": placeholder(A)}
+
+    assert settle(RunCounts(1, dag, counts), most=3).problems == {}
+
+
 def test_a_task_of_known_length_ends_with_all_its_instances() -> None:
     """As in Airflow: it is known from the start how many there are."""
     over = (MapInput(argument="x", length=2),)
