@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from email.message import Message as Mail
+from logging import WARNING, getLogger
 from socket import socket
 from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message as Mailbox
+
+getLogger("mail.log").setLevel(WARNING)  # its lines would stand in the log of a task of this process
 
 
 @contextmanager
