@@ -10,7 +10,9 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message as Mailbox
 
-getLogger("mail.log").setLevel(WARNING)  # its lines would stand in the log of a task of this process
+getLogger("mail.log").setLevel(
+    WARNING
+)  # its lines would stand in the log of a task of this process
 
 
 @contextmanager

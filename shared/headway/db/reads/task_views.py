@@ -61,6 +61,9 @@ ATTEMPTS = text("""
        AND (CAST(:task_id AS text) IS NULL OR task.task_id = :task_id)
        AND (CAST(:map_index AS integer) IS NULL OR task.map_index = :map_index)
        AND (NOT :spark OR it.handle IS NOT NULL)
+       AND (CAST(:task_ids AS text[]) IS NULL
+            OR (task.task_id, task.map_index) IN
+               (SELECT * FROM unnest(CAST(:task_ids AS text[]), CAST(:map_indexes AS int[]))))
      ORDER BY task.id, it.attempt
 """)
 
@@ -177,6 +180,14 @@ def histories(conn: Connection, dag_id: str, run_id: str) -> list[TaskHistory]:
     return _histories(conn, _asked(dag_id, run_id))
 
 
+def histories_of(
+    conn: Connection, dag_id: str, run_id: str, its: Sequence[TaskView]
+) -> list[TaskHistory]:
+    """Return some task instances of a run, which were read before, with their attempts."""
+    ids = {"task_ids": [it.task_id for it in its], "map_indexes": [it.map_index for it in its]}
+    return _with_attempts(its, _attempts(conn, {**_asked(dag_id, run_id), **ids}))
+
+
 def history(
     conn: Connection, dag_id: str, run_id: str, task_id: str, map_index: int
 ) -> TaskHistory | None:
@@ -232,15 +243,20 @@ def _task(row: Mapping[str, Any]) -> TaskView:
 
 
 def _attempts(conn: Connection, asked: Mapping[str, object]) -> list[AttemptView]:
-    rows = conn.execute(ATTEMPTS, {"spark": False, **asked})
+    of_all = {"spark": False, "task_ids": None, "map_indexes": None}
+    rows = conn.execute(ATTEMPTS, {**of_all, **asked})
     values = values_of(AttemptView, rows.keys(), phase=Phase, outcome=optional(Outcome))
     return [AttemptView(*values(row)) for row in rows.all()]
 
 
 def _histories(conn: Connection, asked: Mapping[str, object]) -> list[TaskHistory]:
     # Tasks come first: a task that has ended then has all the attempts that it will ever have.
-    found = _tasks(conn, asked)
+    its = _tasks(conn, asked)
+    return _with_attempts(its, _attempts(conn, asked))
+
+
+def _with_attempts(its: Sequence[TaskView], attempts: Sequence[AttemptView]) -> list[TaskHistory]:
     own: dict[tuple[str, int], list[AttemptView]] = {}
-    for attempt in _attempts(conn, asked):
+    for attempt in attempts:
         own.setdefault((attempt.task_id, attempt.map_index), []).append(attempt)
-    return [TaskHistory(task, own.get((task.task_id, task.map_index), [])) for task in found]
+    return [TaskHistory(it, own.get((it.task_id, it.map_index), [])) for it in its]

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 
 from headway.db.core import engine as engines
-from headway.db.reads import backfill_views, history, spark_views
+from headway.db.reads import backfill_views, history, spark_views, task_views
 from headway.db.reads.charts import calendar, grid_cells, run_times
 from headway.db.reads.live import dag_entries, home_entries, run_entries
 from headway.db.reads.pages import (
@@ -125,6 +125,9 @@ def charts(conn: Connection, bundles: list[str] | None) -> None:
     assert gantt.rows or bundles == ["none"]
     second = Asked(bundles, limit=5, cursor=gantt.following)
     run_times.gantt(conn, second, "idle03", run_id)
+    tasks = task_views.tasks(conn, "idle03", run_id)
+    task_views.histories_of(conn, "idle03", run_id, tasks)
+    run_times.gantt(conn, second, "idle03", run_id, {(it.task_id, it.map_index) for it in tasks})
     run_times.timed_tasks(conn, "idle03", run_id)
     run_times.state_counts(conn, "idle03", run_id)
     year = [datetime(1990, 1, 1, tzinfo=UTC) + timedelta(days=n) for n in range(366)]

@@ -9,6 +9,8 @@ from sqlalchemy import Connection, Engine, text
 from headway.db.execution import handles, spark_work
 from headway.db.execution.spark_work import SparkNews
 from headway.db.reads import task_views
+from headway.db.reads.charts import run_times
+from headway.db.reads.pages.paging import Asked
 from headway.domain.dag.retry import Next
 from headway.domain.spark_work import SparkProgress
 from headway.domain.states import Outcome, Phase, TaskState
@@ -76,6 +78,22 @@ def test_each_task_has_its_own_attempts_the_first_one_first(engine: Engine) -> N
     assert histories[0].last is queued
     assert {attempt.task_id for attempt in histories[1].attempts} == {"t1"}
     assert second.task_instance_id != first.task_instance_id
+
+
+def test_some_instances_have_their_own_attempts_alone(engine: Engine) -> None:
+    seed.running(engine, seed.wide(3))
+    with engine.begin() as conn:
+        # An index of one task and the id of another make no instance that is asked for.
+        conn.execute(text("UPDATE task_instance SET map_index = 1 WHERE task_id = 't2'"))
+        _, second, third = task_views.tasks(conn, "etl", RUN)
+        found = task_views.histories_of(conn, "etl", RUN, [third, second])
+        names = {("t2", 1), ("t1", -1), ("t0", 1)}
+        bars = run_times.gantt(conn, Asked(None), "etl", RUN, names).rows
+        none = run_times.gantt(conn, Asked(None), "etl", RUN, []).rows
+
+    assert [(it.task.name, len(it.attempts)) for it in found] == [("t2[1]", 1), ("t1", 1)]
+    assert [(bar.task_id, bar.attempt) for bar in bars] == [("t1", 1), ("t2", 1)]
+    assert none == []
 
 
 def test_a_task_without_an_attempt_has_no_last_one(engine: Engine) -> None:

@@ -18,7 +18,7 @@ from headway.db.reads.charts.run_times import GanttBar
 from headway.db.reads.pages import run_pages
 from headway.db.reads.pages.paging import MOST_ROWS
 from headway.db.reads.pages.run_pages import ListedRun, RunFilter
-from headway.db.reads.task_views import AttemptView, TaskHistory
+from headway.db.reads.task_views import AttemptView, TaskHistory, TaskView
 from headway.decide.charts.critical_path import PieceKind
 from headway.decide.charts.outline import outlined
 from headway.domain.accounts import Permission
@@ -110,73 +110,77 @@ def show_run(
 
 
 def _run(caller: Caller, conn: Connection, where: tuple[str, str], query: RunPageQuery) -> RunPage:
-    dag_id, run_id = where
-    listed = run_named(caller, conn, dag_id, run_id, Permission.READ)
-    histories = task_views.histories(conn, dag_id, run_id)
-    counts = Counter(str(it.task.state) for it in histories)
-    shown = _first(histories, query.all)
+    listed = run_named(caller, conn, *where, Permission.READ)
+    tasks = task_views.tasks(conn, *where)  # before their attempts: who has ended has them all
+    counts = Counter(str(it.state) for it in tasks)
     summary = summaries.of_version(conn, listed.version_id)
     outline = outlines.of_version(conn, listed.version_id) if summary.outlined else None
     start, end = listed.run.started_at, listed.run.ended_at
     gantt, length, seconds = None, "", None
     if start is not None:
-        path = read_critical_path(caller, conn, dag_id, run_id)
-        bars = run_times.gantt(conn, caller.page(MOST_ROWS), dag_id, run_id).rows
-        chosen, groups = _charted(histories, bars, outline, query)
-        gantt = drawn(chosen, path.pieces, start, end or path.at, groups)
+        path = read_critical_path(caller, conn, *where)
+        bars, groups = _charted(caller, conn, where, _Charted(tasks, outline, query))
+        gantt = drawn(bars, path.pieces, start, end or path.at, groups)
         length = _length(path)
         seconds = ((end or path.at) - start).total_seconds()
-    failed = _first_failed(histories)
-    counted = dict(counts.most_common())
-    good = _good_version(caller, conn, dag_id) if failed is not None else None
+    failed = _first_failed(tasks)
+    first = _first(tasks, query.all)
+    shown = task_views.histories_of(conn, *where, first)
     return RunPage(
         listed,
         seconds,
         shown,
-        len(histories),
-        counted,
-        failed,
+        len(tasks),
+        dict(counts.most_common()),
+        None if failed is None else task_views.histories_of(conn, *where, [failed])[0],
         gantt,
         length,
         _spark(shown),
         summary.timezone,
         outline,
-        good,
+        None if failed is None else _good_version(caller, conn, listed.run.dag_id),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Charted:
+    """What the chart is of."""
+
+    tasks: Sequence[TaskView]
+    outline: DagOutline | None
+    query: RunPageQuery
+
+
 def _charted(
-    histories: Sequence[TaskHistory],
-    bars: Sequence[GanttBar],
-    outline: DagOutline | None,
-    query: RunPageQuery,
-) -> tuple[list[GanttBar], GanttGroups | None]:
+    caller: Caller, conn: Connection, where: tuple[str, str], it: _Charted
+) -> tuple[Sequence[GanttBar], GanttGroups | None]:
     """Return the bars that the chart shows: of many tasks, those in no folded group come first."""
-    groups = None
-    seen = histories
-    if outline is not None:
-        states = _states(histories)
-        rows = outlined(list(states), outline.groups, set(query.folded))
-        groups = GanttGroups(rows, outline, bars, states)
-        open_ = {row.name for row in rows if not row.tasks}
-        seen = [it for it in histories if it.task.task_id in open_]
-    names = {(it.task.task_id, it.task.map_index) for it in _first(seen, query.all)}
-    return [bar for bar in bars if (bar.task_id, bar.map_index) in names], groups
+    if it.outline is None:
+        names = {(task.task_id, task.map_index) for task in _first(it.tasks, it.query.all)}
+        return run_times.gantt(conn, caller.page(MOST_ROWS), *where, names).rows, None
+    states = _states(it.tasks)
+    rows = outlined(list(states), it.outline.groups, set(it.query.folded))
+    open_ = {row.name for row in rows if not row.tasks}
+    seen = [task for task in it.tasks if task.task_id in open_]
+    names = {(task.task_id, task.map_index) for task in _first(seen, it.query.all)}
+    bars = run_times.gantt(conn, caller.page(MOST_ROWS), *where).rows  # a group's are its tasks'
+    chosen = [bar for bar in bars if (bar.task_id, bar.map_index) in names]
+    return chosen, GanttGroups(rows, it.outline, bars, states)
 
 
-def _states(histories: Sequence[TaskHistory]) -> dict[str, dict[TaskState, int]]:
+def _states(tasks: Sequence[TaskView]) -> dict[str, dict[TaskState, int]]:
     found: dict[str, Counter[TaskState]] = {}
-    for it in histories:
-        found.setdefault(it.task.task_id, Counter())[it.task.state] += 1
+    for it in tasks:
+        found.setdefault(it.task_id, Counter())[it.state] += 1
     return {task_id: dict(its) for task_id, its in found.items()}
 
 
-def _first(histories: Sequence[TaskHistory], whole: bool) -> Sequence[TaskHistory]:
+def _first(tasks: Sequence[TaskView], whole: bool) -> Sequence[TaskView]:
     """Return all tasks in their order; of too many those that need a look first."""
     most = MOST_ROWS if whole else _TASKS
-    if len(histories) <= most:
-        return histories
-    return sorted(histories, key=lambda it: _URGENCY.get(it.task.state, len(_URGENCY)))[:most]
+    if len(tasks) <= most:
+        return tasks
+    return sorted(tasks, key=lambda it: _URGENCY.get(it.state, len(_URGENCY)))[:most]
 
 
 def _good_version(caller: Caller, conn: Connection, dag_id: str) -> int | None:
@@ -198,13 +202,9 @@ def _length(path: RunCriticalPath) -> str:
     return ", ".join(f"{in_words(seconds)} {_SPENT[kind]}" for kind, seconds in parts)
 
 
-def _first_failed(histories: Sequence[TaskHistory]) -> TaskHistory | None:
-    failed = [it for it in histories if it.task.state is TaskState.FAILED]
-    return min(failed, key=_ended, default=None)
-
-
-def _ended(it: TaskHistory) -> tuple[bool, Any]:
-    return it.task.ended_at is None, it.task.ended_at
+def _first_failed(tasks: Sequence[TaskView]) -> TaskView | None:
+    failed = [it for it in tasks if it.state is TaskState.FAILED]
+    return min(failed, key=lambda it: (it.ended_at is None, it.ended_at), default=None)
 
 
 def _log(caller: Caller, failed: TaskHistory | None) -> LogEnd | None:

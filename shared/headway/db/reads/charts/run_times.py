@@ -1,6 +1,6 @@
 """When the attempts of a run were queued, started and ended.  Reads only."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -30,6 +30,9 @@ GANTT = text("""
        AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
        AND (CAST(:last_id AS bigint) IS NULL
             OR (task.id, coalesce(it.attempt, 0)) > (:last_id, :last_attempt))
+       AND (CAST(:task_ids AS text[]) IS NULL
+            OR (task.task_id, task.map_index) IN
+               (SELECT * FROM unnest(CAST(:task_ids AS text[]), CAST(:map_indexes AS int[]))))
      ORDER BY task.id, coalesce(it.attempt, 0)
      LIMIT :limit
 """)
@@ -96,8 +99,17 @@ class GanttBar:
     worker: str | None
 
 
-def gantt(conn: Connection, asked: Asked, dag_id: str, run_id: str) -> ListPage[GanttBar]:
-    """Return a page of the attempts of a run, in topological order."""
+def gantt(
+    conn: Connection,
+    asked: Asked,
+    dag_id: str,
+    run_id: str,
+    instances: Collection[tuple[str, int]] | None = None,
+) -> ListPage[GanttBar]:
+    """Return a page of the attempts of a run, in topological order.
+
+    They are those of all task instances, or of those with these task ids and map indexes.
+    """
     of = {"dag_id": dag_id, "run_id": run_id}
     listing = PagedList("gantt", (int, int), "id", filters=of)
     last_id, last_attempt = listing.key(asked.cursor) or (None, None)
@@ -107,6 +119,8 @@ def gantt(conn: Connection, asked: Asked, dag_id: str, run_id: str) -> ListPage[
         "last_id": last_id,
         "last_attempt": last_attempt,
         "limit": asked.limit + 1,
+        "task_ids": None if instances is None else [task_id for task_id, _ in instances],
+        "map_indexes": None if instances is None else [index for _, index in instances],
     }
     found = conn.execute(GANTT, parameters)
     values = values_of(GanttBar, found.keys(), state=TaskState, outcome=optional(Outcome))
