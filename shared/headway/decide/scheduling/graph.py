@@ -62,6 +62,15 @@ class DagGraph:
             found[task.task_id] = frozenset(inside), frozenset(outside)
         return found
 
+    @cached_property
+    def group_inputs(self) -> Mapping[str, frozenset[str]]:
+        """The tasks in mapped groups that are expanded over what each task has left."""
+        found: dict[str, set[str]] = {}
+        for task_id in self.mapped_groups:
+            for source, _ in self.tasks[task_id].map_sources():
+                found.setdefault(source, set()).add(task_id)
+        return {source: frozenset(tasks) for source, tasks in found.items()}
+
     def _are_mates(self, task_id: str, other: str) -> bool:
         group = self.group_of(task_id)
         return group is not None and group == self.group_of(other)

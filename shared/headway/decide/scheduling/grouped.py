@@ -39,16 +39,6 @@ def follows(task: TaskSpec, graph: DagGraph, by_index: ByIndex) -> bool:
     return any(_is_expanded(name, task, graph, by_index) for name in task.upstream)
 
 
-def expands(graph: DagGraph, task_ids: Collection[str]) -> bool:
-    """Tell whether a mapped group is expanded over what one of these tasks has left."""
-    return any(
-        source in task_ids
-        for task in graph.dag.tasks
-        if task.mapped_group is not None
-        for source, _ in task.map_sources()
-    )
-
-
 def skips(graph: DagGraph, choices: Choices) -> tuple[set[str], set[tuple[str, int]]]:
     """Return the tasks that are not to run, and the instances in mapped groups.
 

@@ -29,14 +29,20 @@ def reached(graph: DagGraph, ended: Iterable[Ended]) -> set[tuple[str, int]]:
     """Return the instances, by task and map index, that `advance_by_index` may decide about.
 
     Within a mapped group these are all below: one that never runs decides for those below it.
+    An instance that another one chose not to run is among them, with all below it, though there
+    may be no path within the group.  The tasks that are expanded over a task are too, though they
+    need not wait for it.  A task that is still to be expanded has the map index -1.
     """
     found: set[tuple[str, int]] = set()
     for one in ended:
-        inside, outside = graph.reach[one.task_id] if one.task_id in graph.tasks else ((), ())
-        found.update((name, one.map_index) for name in inside)
-        found.update((name, -1) for name in outside)
-        # A choice may reach one of the group through a task outside of it.
-        found.update((name, one.map_index) for name in grouped.mates(graph, one.task_id, one.skips))
+        chosen = set(grouped.mates(graph, one.task_id, one.skips))
+        found.update((name, one.map_index) for name in chosen)
+        found.update((name, -1) for name in chosen)
+        found.update((name, -1) for name in graph.group_inputs.get(one.task_id, ()))
+        for task_id in {one.task_id, *chosen} & graph.tasks.keys():
+            inside, outside = graph.reach[task_id]
+            found.update((name, one.map_index) for name in inside)
+            found.update((name, -1) for name in outside)
     return found
 
 
@@ -67,14 +73,17 @@ class _Wave:
     def decide(self, task: TaskSpec, map_index: int, counts: Mapping[TaskState, int]) -> bool:
         """Decide about an instance; False when it takes a whole look."""
         instance = self.undecided.get((task.task_id, map_index))
-        if instance is None:  # it has a decision, or the task has become its instances
-            return map_index >= 0 or task.mapped_group is None
+        if instance is None:  # it has a decision, or is stored by another map index
+            if map_index < 0:
+                return task.mapped_group is None
+            return (task.task_id, -1) not in self.undecided
         tally = added(instance.tally, counts)
         verdict = judge(task.trigger_rule, tally)
         if (task.task_id, map_index) in self.skipped:
             verdict = Verdict.SKIP
         if verdict is Verdict.WAIT:
-            self.waiting[instance.id] = tally
+            if counts:
+                self.waiting[instance.id] = tally
             return True
         if map_index < 0 and (task.mapped_over or verdict is not Verdict.RUN):
             return False
@@ -100,12 +109,13 @@ def advance_by_index(
     """
     choices = {(one.task_id, one.map_index): one.skips for one in ended}
     skips, skipped = grouped.skips(graph, choices)
-    if skips or grouped.expands(graph, {one.task_id for one in ended}):
+    if skips:
         return None
     wave = _Wave(graph, {(it.task_id, it.map_index): it for it in undecided}, left, skipped)
     for one in ended:
         wave.arrive(one.task_id, one.map_index, one.state)
-    for task_id, map_index in skipped:
+    expected = {(name, -1) for one in ended for name in graph.group_inputs.get(one.task_id, ())}
+    for task_id, map_index in expected | skipped:
         wave.expect(task_id, map_index)
     for task in graph.dag.tasks:
         for map_index, counts in wave.arrived.get(task.task_id, {}).items():

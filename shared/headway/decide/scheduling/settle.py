@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from headway.decide.scheduling import grouped
 from headway.decide.scheduling.run_counts import Counts, RunCounts, Settlement, TaskCounts
 from headway.decide.scheduling.tallies import FAILED, GONE, tally_of
-from headway.domain.dag.mapping import MAX_MAP_LENGTH, map_length
+from headway.domain.dag.mapping import MAX_MAP_LENGTH, input_length, map_length
 from headway.domain.dag.spec import TaskSpec
 from headway.domain.dag.trigger_rules import Tally, Verdict, judge
 from headway.domain.errors import DagError
@@ -120,17 +120,15 @@ class _RunTally:
     def _follows(self, task: TaskSpec, state: TaskState) -> bool:
         """Whether a task in a mapped group becomes instances to decide about one by one.
 
-        It does when one that it waits for in the group has; and, where it is known how many there
-        are, when all of them end without running.  One over no item keeps what its upstream says.
+        It does when a task of the group that it waits for has become instances, and when another
+        task chose not to run one of its instances.  A task over items of the DAG itself also does
+        when all of its instances end without running.
         """
         if task.mapped_group is None:
             return False
-        ends = (
-            state in TERMINAL
-            and not any(task.map_sources())
-            and self._expanded(task)[0] is not TaskState.SKIPPED
-        )
-        return ends or grouped.follows(task, self.run.graph, self.by_index)
+        ends = state in TERMINAL and _has_literal_items(task)
+        chosen = any(name == task.task_id for name, _ in self.run.index_skips)
+        return ends or chosen or grouped.follows(task, self.run.graph, self.by_index)
 
     def _state(self, task: TaskSpec, tally: Tally, map_index: int = -1) -> TaskState:
         if self._is_left_out(task.task_id, map_index):
@@ -219,6 +217,11 @@ def _counts_suffice(run: RunCounts) -> bool:
             if task_counts.undecided and task_id in run.graph.tasks
         )
     )
+
+
+def _has_literal_items(task: TaskSpec) -> bool:
+    """Whether the DAG itself has items, at least one, to expand the task over."""
+    return not any(task.map_sources()) and all(input_length(it, {}) for it in task.mapped_over)
 
 
 def _past_is_well(task: TaskSpec, past: Mapping[str, Collection[TaskState]] | None) -> bool:

@@ -133,6 +133,43 @@ def test_a_choice_counts_for_its_own_map_index(engine: Engine, replica: Replica)
     assert states(engine, "report") == {"report": "none"}
 
 
+def test_a_choice_skips_an_instance_of_a_task_that_had_no_instances_yet(
+    engine: Engine, replica: Replica
+) -> None:
+    """The task waits for one outside of the group, which waits for the choices of all."""
+    spec = dag(
+        seed.task("list"),
+        inside("chooses", "list"),
+        seed.task("outside", "chooses"),
+        inside("c", "list", "outside"),
+        inside("below", "c"),
+    )
+    start(engine, replica, [7, 8], spec)
+    running = claim(engine)
+    assert states(engine, "c") == {"c": "none"}
+
+    end(engine, running["chooses1"], seed.SUCCESS, "c")
+    settle(replica)
+    assert states(engine, "c", "below") == {
+        "below0": "none",
+        "below1": "skipped",
+        "c0": "none",
+        "c1": "skipped",
+    }
+    end(engine, running["chooses0"])
+    settle(replica)
+    go_on(engine, replica)
+
+    assert states(engine, "c", "below") == {
+        "below0": "success",
+        "below1": "skipped",
+        "c0": "success",
+        "c1": "skipped",
+    }
+    assert seed.run_states(engine) == {"success": 1}
+    assert violations(engine) == []
+
+
 def statements(engine: Engine, work: Callable[[], None]) -> list[str]:
     said: list[str] = []
 

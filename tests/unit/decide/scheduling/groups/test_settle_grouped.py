@@ -190,6 +190,15 @@ def test_a_task_of_known_length_ends_with_all_its_instances() -> None:
     assert again.moves[UPSTREAM_FAILED] == [A, A + 1]
 
 
+def test_over_a_literal_empty_list_a_task_fails_for_its_upstream_as_any_other() -> None:
+    over = (MapInput(argument="x", length=0),)
+    dag = graph(task("list"), replace(inside("a", "list"), mapped_over=over))
+    settlement = settled(dag=dag, list=TaskCounts({FAILED: 1}))
+
+    assert (settlement.grown, settlement.moves[UPSTREAM_FAILED]) == ({}, [A])
+    assert settled(dag=dag).moves[SKIPPED] == [A], "nothing has failed"
+
+
 def test_a_task_that_comes_later_is_decided_about_by_index() -> None:
     """Such as one that a version of the DAG adds to a run: no instance fails for another one."""
     settlement = settled(
@@ -227,7 +236,7 @@ def test_a_run_that_is_to_end_skips_what_is_left_of_the_group() -> None:
 
 def test_what_an_end_reaches_is_below_it_in_the_group_and_next_to_that() -> None:
     assert reached(CHAIN, [Ended("a", 1, SUCCESS)]) == {("b", 1), ("c", 1), ("after", -1)}
-    assert reached(CHAIN, [Ended("list", -1, SUCCESS)]) == {("a", -1)}
+    assert reached(CHAIN, [Ended("list", -1, SUCCESS)]) == {("a", -1), ("b", -1), ("c", -1)}
     assert reached(CHAIN, [Ended("gone", -1, SUCCESS)]) == set()
 
 
@@ -262,6 +271,41 @@ def test_a_choice_reaches_what_is_further_below_in_the_group() -> None:
     assert settlement.moves == {SCHEDULED: [B + 1], SKIPPED: [C + 1]}
 
 
+AROUND = graph(
+    *CHAIN.dag.tasks[:2],
+    task("out", "a"),
+    inside("b", "list", "out"),
+    inside("c", "b"),
+    task("after", "c"),
+)
+"""A task outside of the group lies between two that are in it."""
+
+
+def test_a_choice_reaches_what_is_below_in_the_group_by_way_of_a_task_outside() -> None:
+    ended = [Ended("a", 1, SUCCESS, ["out", "b"])]
+    keys = {("out", -1), ("b", -1), ("b", 1), ("c", 1), ("after", -1)}
+    assert reached(AROUND, ended) == keys
+
+    out = Undecided(300, "out", Tally(2))
+    below = [it for it in BELOW if (it.task_id, it.map_index) in keys]
+    settlement = advance_by_index(AROUND, ended, [out, *below], 10)
+
+    assert settlement is not None
+    assert settlement.moves == {SKIPPED: [B + 1, C + 1]}
+    assert settlement.waiting == {300: Tally(2, success=1), AFTER: Tally(3, skipped=1)}
+    placeholders = [out, Undecided(B, "b", Tally(2))]
+    assert advance_by_index(AROUND, ended, placeholders, 10) is None, "it is to be expanded"
+
+
+def test_a_task_of_which_an_instance_was_not_chosen_is_decided_about_by_index() -> None:
+    a, out = expanded(A, SUCCESS, SUCCESS), TaskCounts({SUCCESS: 1})
+    settlement = settled(dag=AROUND, skips={("b", 1)}, a=a, out=out)
+    assert (settlement.grown, settlement.expansions) == ({B: 2, C: 2}, {})
+
+    again = settled(dag=AROUND, skips={("b", 1)}, a=a, out=out, b=expanded(B, NONE, NONE))
+    assert again.moves == {SCHEDULED: [B], SKIPPED: [B + 1]}
+
+
 def test_it_takes_a_whole_look_where_counts_do_not_suffice() -> None:
     one = [Ended("a", 0, FAILED)]
     assert advance_by_index(CHAIN, one, BELOW, 10) is None, "what is outside never runs"
@@ -273,6 +317,24 @@ def test_it_takes_a_whole_look_where_counts_do_not_suffice() -> None:
     assert advance_by_index(CHAIN, ended, [], 10) is None, "it has been expanded"
     ended = [Ended("list", -1, SUCCESS, ["after"])]
     assert advance_by_index(CHAIN, ended, [a], 10) is None, "a choice outside of the group"
+
+
+def test_what_is_expanded_over_an_end_is_reached_though_it_does_not_wait_for_it() -> None:
+    """Its rule may hold already: it waits only to know how many instances it has."""
+    late = graph(
+        *(task("list"), task("slow"), task("y"), inside("a", "list", "slow")),
+        inside("b", "a", "y", trigger_rule=TriggerRule.ONE_SUCCESS),
+        inside("c", "a"),
+    )
+    ended = [Ended("list", -1, SUCCESS)]
+    assert reached(late, ended) == {("a", -1), ("b", -1), ("c", -1)}
+
+    a, c = Undecided(A, "a", Tally(2)), Undecided(C, "c", Tally(1))
+    holds = Undecided(B, "b", Tally(2, success=1))
+    assert advance_by_index(late, ended, [a, holds, c], 10) is None
+    settlement = advance_by_index(late, ended, [a, Undecided(B, "b", Tally(2)), c], 10)
+    assert settlement is not None
+    assert settlement.waiting == {A: Tally(2, success=1)}, "nothing has arrived at the others"
 
 
 def test_what_has_a_decision_already_is_left_alone() -> None:

@@ -101,3 +101,41 @@ def test_a_task_begins_whose_rule_holds_when_the_list_is_there(counting: bool) -
     end(run, "list", SUCCESS)
 
     assert states(run, "b") == [TaskState.SCHEDULED, TaskState.SCHEDULED]
+
+
+@by_both
+def test_a_choice_skips_an_instance_of_a_task_that_had_no_instances_yet(counting: bool) -> None:
+    run = started(
+        counting,
+        task("list"),
+        inside("chooses", "list"),
+        task("outside", "chooses"),
+        inside("c", "list", "outside"),
+        inside("below", "c"),
+    )
+    end(run, "list", SUCCESS)
+
+    end(run, "chooses", SUCCESS, 1, ["c"])
+    assert states(run, "c") == states(run, "below") == [TaskState.NONE, TaskState.SKIPPED]
+
+    end(run, "chooses", SUCCESS, 0)
+    end(run, "outside", SUCCESS)
+    assert states(run, "c") == [TaskState.SCHEDULED, TaskState.SKIPPED]
+
+
+@by_both
+def test_what_is_below_an_instance_that_was_not_chosen_is_skipped_with_it(counting: bool) -> None:
+    run = started(
+        counting,
+        task("list"),
+        inside("chooses", "list"),
+        inside("x", "list"),
+        task("outside", "chooses"),
+        inside("c", "x", "outside"),
+        inside("below", "c"),
+    )
+    end(run, "list", SUCCESS)
+
+    end(run, "chooses", SUCCESS, 1, ["c"])
+
+    assert states(run, "c") == states(run, "below") == [TaskState.NONE, TaskState.SKIPPED]
