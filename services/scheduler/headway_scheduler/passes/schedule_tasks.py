@@ -131,7 +131,8 @@ def _write(
             moves.setdefault(target, []).extend(ids)
         expansions |= settlement.expansions
         grown |= settlement.grown
-        waiting |= settlement.waiting
+        if settlement.unfinished is not None:  # a look at the whole run reads no counts
+            waiting |= settlement.waiting
     tasks.decide(conn, moves, now, aging)
     tasks.expand(conn, expansions, now, aging)
     tasks.count(conn, waiting)

@@ -289,3 +289,25 @@ def test_the_instances_of_the_group_are_alike_in_all_that_decides_their_place(
         """)
         [row] = conn.execute(columns)
     assert tuple(row) == ("none", "db", 2, "gpu", True, 0, 1)
+
+
+def test_no_counts_are_kept_on_what_is_looked_at_as_a_whole_each_time(
+    engine: Engine, replica: Replica
+) -> None:
+    """With a setup no counts are asked for: every look would write them on all that waits."""
+    spec = dag(seed.task("list"), inside("make", "list", is_setup=True), inside("use", "make"))
+    start(engine, replica, [7, 8, 9], spec)
+    running = claim(engine)
+    end(engine, running["make0"])
+    written: list[int] = []
+
+    def note(*executed: Any) -> None:
+        if "SET up_total" in executed[2]:
+            written.append(executed[1].rowcount)
+
+    event.listen(engine, "after_cursor_execute", note)
+    settle(replica)
+    event.remove(engine, "after_cursor_execute", note)
+
+    assert states(engine, "use") == {"use0": "scheduled", "use1": "none", "use2": "none"}
+    assert written == []
