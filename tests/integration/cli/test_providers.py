@@ -72,6 +72,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     wheel(made.wheels, "tiny-needs", "1.5")
     wheel(made.wheels, f"{TINY}-greedy", "1.0", "apache-airflow", "pydantic>=99")
     wheel(made.wheels, "pydantic", "99.0")
+    wheel(made.wheels, f"{TINY}-old", "1.0", "apache-airflow", "tiny-lib<2", f"{TINY}-part<2")
+    wheel(made.wheels, f"{TINY}-new", "1.0", "apache-airflow", "tiny-lib>=2")
+    wheel(made.wheels, f"{TINY}-any", "1.0", "apache-airflow", "tiny-lib>=1")
+    for number in ("1.0", "2.0"):
+        wheel(made.wheels, "tiny-lib", number)
+        wheel(made.wheels, f"{TINY}-part", number)
     return made
 
 
@@ -80,6 +86,8 @@ def test_a_provider_is_installed_once_and_without_airflow(environment: Environme
     again = environment.headway("install", TINY)
 
     assert first.returncode == again.returncode == 0, first.stderr + again.stderr
+    assert "Restart the parsers and workers that run in this environment" in first.stderr
+    assert again.stderr == ""
     assert [line.split() for line in first.stdout.splitlines()] == [
         ["package", "version", "installed"],
         [TINY, "1.0", "now"],
@@ -103,9 +111,27 @@ def test_a_package_of_headways_own_is_not_changed(environment: Environment) -> N
     assert "pip could not install" in done.stderr
     assert f"The user requested (constraint) pydantic=={version('pydantic')}" in done.stderr
     assert "pydantic" in done.stderr
-    assert "A constraint is the version that is installed here, which stays." in done.stderr
+    assert "A constraint is the version that is installed here, which stays," in done.stderr
     assert environment.version("pydantic") == version("pydantic")
     assert environment.version(f"{TINY}-greedy") == ""
+
+
+def test_what_an_installed_provider_package_needs_stays_as_it_needs_it(
+    environment: Environment,
+) -> None:
+    assert environment.headway("install", f"{TINY}-old").returncode == 0
+    assert environment.version("tiny-lib") == "1.0"
+
+    suits = environment.headway("install", f"{TINY}-any")
+    conflicts = environment.headway("install", f"{TINY}-new")
+    newer = environment.headway("install", f"{TINY}-part>=2")
+
+    assert suits.returncode == 0, suits.stderr
+    assert conflicts.returncode == newer.returncode == 5
+    assert "The user requested (constraint) tiny-lib<2" in conflicts.stderr
+    assert f"{TINY}-old 1.0, which is installed here, requires {TINY}-part<2." in newer.stderr
+    assert environment.version(f"{TINY}-new") == ""
+    assert (environment.version("tiny-lib"), environment.version(f"{TINY}-part")) == ("1.0", "1.0")
 
 
 def test_a_package_that_is_nowhere_is_an_error(environment: Environment) -> None:

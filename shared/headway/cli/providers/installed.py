@@ -1,13 +1,13 @@
 """What is installed in this environment: provider packages, and what Headway itself needs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from headway.cli.providers.requirements import PREFIX, ProviderRelease
+from headway.cli.providers.requirements import PREFIX, ProviderRelease, required_here
 
 HEADWAY = "headway"
 
@@ -52,6 +52,26 @@ def pins() -> list[str]:
     kept = [f"{name}=={version}" for name, version in sorted(exact.items())]
     others = sorted((name, str(each)) for name, each in allowed.items() if name not in exact)
     return [*kept, *(f"{name}{specifier}" for name, specifier in others if specifier)]
+
+
+def bounds(releases: Iterable[ProviderRelease]) -> list[str]:
+    """Return the constraints that keep these provider packages whole, as lines of pip's.
+
+    What is broken already binds nobody: a package that is missing, or in another version.
+    """
+    return sorted(
+        {
+            f"{canonicalize_name(requirement.name)}{requirement.specifier}"
+            for release in releases
+            for requirement in required_here(release)
+            if requirement.specifier and _is_met(requirement)
+        }
+    )
+
+
+def _is_met(requirement: Requirement) -> bool:
+    here = _distribution(requirement.name)
+    return here is not None and requirement.specifier.contains(here.version, prereleases=True)
 
 
 def _required(name: str) -> Iterator[Requirement]:

@@ -16,9 +16,10 @@ from headway.cli.providers.requirements import ProviderRelease
 from headway.domain.errors import ConflictError, NotFoundError
 
 _PINNED: Final = (
-    "A constraint is the version that is installed here, which stays. If Headway can do with a "
-    "version that suits both (pip show headway; pip check), install that version by pip, and run "
-    "this command again."
+    "A constraint is the version that is installed here, which stays, or what an installed "
+    "provider package requires. `pip show NAME` tells which packages require it. If a version "
+    "suits all of them, install that version by pip, and run this command again. Or name in this "
+    "command a release of that provider package that suits."
 )
 
 

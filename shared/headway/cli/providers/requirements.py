@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -69,16 +70,19 @@ class Plan:
 
 @dataclass(slots=True)
 class _WantedProviders:
-    """The requirements on provider packages that are known so far, one for each package."""
+    """The requirements on provider packages, one for each package."""
 
     by_name: dict[str, Requirement] = field(default_factory=dict)
 
-    def add(self, more: Requirement) -> None:
-        """Narrow what is wanted of a package."""
+    def add(self, more: Requirement) -> bool:
+        """Narrow what is wanted of a package; return whether it, or an extra of it, is new."""
         name = canonicalize_name(more.name)
+        is_new = name not in self.by_name
         known = self.by_name.setdefault(name, Requirement(name))
         known.specifier &= more.specifier
+        is_more = not more.extras <= known.extras
         known.extras |= more.extras
+        return is_new or is_more
 
 
 def given(texts: Sequence[str]) -> list[Requirement]:
@@ -90,24 +94,21 @@ def resolve(
     asked: Sequence[Requirement],
     look_up: Callable[[Sequence[Requirement]], Mapping[str, ProviderRelease]],
     installed: Collection[str] = (),
+    present: Mapping[str, ProviderRelease] = MappingProxyType({}),
 ) -> Plan:
     """Find a release for each provider package that is needed.
 
     `look_up` returns one for each requirement; `installed` are the names of other distributions.
+    What the `present` provider packages require counts for those that stay as they are.
     """
-    wanted, chosen = _WantedProviders(), dict[str, ProviderRelease]()
-    for requirement in asked:
-        wanted.add(requirement)
+    chosen: dict[str, ProviderRelease] = {}
     for _ in range(MOST_ROUNDS):
+        wanted = _wanted(asked, chosen, present)
         unmet = [each for name, each in wanted.by_name.items() if not _meets(chosen, name, each)]
         if not unmet:
+            chosen = {name: chosen[name] for name in wanted.by_name}
             return Plan(chosen, tuple(sorted(_others(wanted, chosen, installed))))
-        found = look_up(unmet)
-        chosen.update(found)
-        for name, release in found.items():
-            for requirement in _required(release, wanted.by_name[name].extras):
-                if canonicalize_name(requirement.name).startswith(PREFIX):
-                    wanted.add(requirement)
+        chosen.update(look_up(unmet))
     raise RefusalError("The provider packages require releases of each other that do not agree.")
 
 
@@ -128,12 +129,40 @@ def _given(text: str) -> Requirement:
     return requirement
 
 
+def _wanted(
+    asked: Sequence[Requirement],
+    chosen: Mapping[str, ProviderRelease],
+    present: Mapping[str, ProviderRelease],
+) -> _WantedProviders:
+    """Return what is wanted by what was asked for and by the chosen releases.
+
+    A release that another one has taken the place of wants nothing.
+    """
+    wanted, waiting = _WantedProviders(), list(asked)
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if wanted.add(requirement) and name in chosen:
+            waiting += of_providers(chosen[name], wanted.by_name[name].extras)
+    for staying in present.keys() - wanted.by_name.keys():
+        for requirement in of_providers(present[staying]):
+            if canonicalize_name(requirement.name) in wanted.by_name:
+                wanted.add(requirement)
+    return wanted
+
+
+def of_providers(release: ProviderRelease, extras: Collection[str] = ()) -> list[Requirement]:
+    """Return the requirements of a release on other provider packages."""
+    required = required_here(release, extras)
+    return [each for each in required if canonicalize_name(each.name).startswith(PREFIX)]
+
+
 def _meets(chosen: Mapping[str, ProviderRelease], name: str, requirement: Requirement) -> bool:
     release = chosen.get(name)
     return release is not None and requirement.specifier.contains(release.version, prereleases=True)
 
 
-def _required(release: ProviderRelease, extras: Collection[str]) -> Iterator[Requirement]:
+def required_here(release: ProviderRelease, extras: Collection[str] = ()) -> Iterator[Requirement]:
     """Yield the requirements that hold here, for a release with some extras."""
     for requirement in map(Requirement, release.requires):
         marker = requirement.marker
@@ -148,7 +177,7 @@ def _others(
     """Yield what the provider packages require besides Airflow and each other, once each."""
     found = set(UNSAID)
     for name, release in chosen.items():
-        for requirement in _required(release, wanted.by_name[name].extras):
+        for requirement in required_here(release, wanted.by_name[name].extras):
             other = canonicalize_name(requirement.name)
             is_there = SAME_FILES.get(other) in installed
             if not (other in OF_AIRFLOW or other.startswith(PREFIX) or is_there):

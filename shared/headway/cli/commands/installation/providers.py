@@ -14,6 +14,11 @@ app = typer.Typer(
 
 COLUMNS = ("package", "version", "installed")
 
+RESTART = (
+    "Restart the parsers and workers that run in this environment: until then they go on with what "
+    "was installed before."
+)
+
 
 @app.command()
 def install(
@@ -25,7 +30,7 @@ def install(
     """Install provider packages here, with what they require besides Airflow.
 
     Versions of packages that Headway itself needs do not change. Do this wherever DAG files are
-    parsed and tasks are run.
+    parsed and tasks are run, and restart the parsers and workers there.
     """
     from headway.cli.screen.output import show
 
@@ -45,6 +50,8 @@ def install(
         COLUMNS,
         Format.TABLE,
     )
+    if not all(release.is_installed for release in plan.providers.values()):
+        typer.echo(RESTART, err=True)
 
 
 @app.command("list")
