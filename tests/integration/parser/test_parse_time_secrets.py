@@ -315,6 +315,86 @@ def test_no_error_and_no_log_shows_what_was_read(
     assert "canary" not in caplog.text
 
 
+DIFFERS = """
+import time
+from headway.sdk import DAG, Variable
+DAG('d', description=f"{time.time_ns()} {Variable.get('v')}", tags=[Variable.get('v')])
+"""
+
+
+@pytest.mark.regression
+@pytest.mark.parametrize(
+    "secret",
+    [CANARY, CANARY + "0123456789" * 20, f'it\'s "{CANARY}"\n\\and more of {CANARY}'],
+    ids=["short", "cut in a warning", "written otherwise by repr"],
+)
+def test_no_warning_and_no_log_of_a_dag_that_differs_shows_what_was_read(
+    here: Installation, caplog: pytest.LogCaptureFixture, secret: str
+) -> None:
+    """Two parses of the same code differ first in what was read: that of either is masked."""
+    here.store("before")
+    here.grant()
+    here.write(DIFFERS)
+    warnings = text("SELECT warning FROM dag_file WHERE warning IS NOT NULL")
+
+    with here.manager() as manager:
+        until(manager, lambda: here.dags() == ["d"])
+        here.store(secret)  # by which the file is read again, and once more as a check
+        with here.engine.connect() as conn:
+            until(manager, lambda: conn.scalar(warnings) is not None)
+            said = str(conn.scalar(warnings))
+    assert "description was" in said
+    assert "***" in said
+    assert "canary" not in said
+    assert "action=warn file=dags/d.py" in caplog.text
+    assert "canary" not in caplog.text
+
+
+UNSTORABLE = """
+from headway.sdk import DAG, Variable
+DAG('d', description=Variable.get('v'))
+"""
+REFUSES = """
+CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'no % today', NEW.description;
+END
+$$
+"""
+
+
+def test_no_error_and_no_log_of_a_dag_that_cannot_be_stored_shows_what_was_read(
+    here: Installation, caplog: pytest.LogCaptureFixture
+) -> None:
+    here.store(CANARY)
+    here.grant()
+    here.write(UNSTORABLE)
+    with here.engine.begin() as conn:
+        conn.execute(text(REFUSES))
+        conn.execute(
+            text("CREATE TRIGGER t BEFORE INSERT ON dag FOR EACH ROW EXECUTE FUNCTION f()")
+        )
+
+    with here.manager() as manager:
+        until(manager, lambda: "refuses what the file defines: no *** today" in here.errors())
+    assert "action=refuse file=d.py" in caplog.text
+    assert CANARY not in here.errors() + caplog.text
+
+
+def test_no_error_of_two_files_with_one_dag_shows_what_was_read(
+    here: Installation, caplog: pytest.LogCaptureFixture
+) -> None:
+    here.store(CANARY)
+    here.grant()
+    here.write(READS)
+
+    with here.manager() as manager:
+        until(manager, lambda: here.dags() == [f"dag_of_{CANARY}"])
+        here.write(READS, "e.py")
+        until(manager, lambda: "The DAG id 'dag_of_***' in e.py is taken" in here.errors())
+    assert CANARY not in here.errors() + caplog.text
+
+
 def test_a_slow_database_fails_the_file_by_its_limit_and_holds_up_no_other(
     here: Installation,
 ) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from signal import strsignal
@@ -52,6 +52,7 @@ class ParsedFile:
     written meanwhile: then there is no result.  `notes` are what the author should know.
     `secrets` are the connections and variables that it has asked for, as dependencies, with what
     tells of a change.
+    `mask` returns a text about the DAGs, which may show what was read, without its secrets.
     `imports` are modules of installed packages; `outdated` says that those which were imported
     before the file was parsed are others by now.
     """
@@ -66,6 +67,7 @@ class ParsedFile:
     secrets: Mapping[str, str] = field(default_factory=dict)
     imports: frozenset[str] = frozenset()
     outdated: bool = False
+    mask: Callable[[str], str] = field(default=str, repr=False, compare=False)
 
     @property
     def size(self) -> int:

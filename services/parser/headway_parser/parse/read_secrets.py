@@ -26,4 +26,5 @@ def with_secrets(parsed: ParsedFile, questions: SecretQuestions | None) -> Parse
         parsed,
         error=None if parsed.error is None else questions.mask(parsed.error),
         secrets=questions.dependencies,
+        mask=questions.mask,
     )

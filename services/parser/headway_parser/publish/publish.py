@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from traceback import format_exc
 from typing import Final
 
 from sqlalchemy import Connection, Engine
@@ -74,7 +75,7 @@ def publish(
         **{parse.file: Published(unstable=True) for parse in unstable},
         **{
             parse.file: Published(
-                error=conflicts.get(parse.file),
+                error=parse.mask(conflicts[parse.file]) if parse.file in conflicts else None,
                 warning=_warning(parse, verdicts, gaps),
                 changed=not (new | of_other_code).isdisjoint(parse.dag_ids),
                 freed=freed,
@@ -176,12 +177,12 @@ def _warning(
 ) -> str | None:
     before = _before(parse)
     said = [
-        warning_of(verdicts[dag_id], new, before.get(dag_id))
+        warning_of(verdicts[dag_id], new, before.get(dag_id), parse.mask)
         for dag_id, new in _by_id(parse.result.versions).items()
         if verdicts[dag_id] in HELD
     ]
     missing = {gaps[dag_id] for dag_id in parse.dag_ids if dag_id in gaps}
-    return "\n".join([*said, *missing, *parse.result.notes]) or None
+    return parse.mask("\n".join([*said, *missing, *parse.result.notes])) or None
 
 
 def _of(parse: StoredParse, verdicts: Mapping[str, StabilityVerdict]) -> set[StabilityVerdict]:
@@ -252,7 +253,8 @@ class Publisher:
             if is_transient(error) or is_refusal(error):
                 raise
             if len(parses) == 1:
-                log.exception("action=refuse file=%s", parses[0].file.path)
+                told = parses[0].file.path, parses[0].mask(format_exc())
+                log.error("action=refuse file=%s\n%s", *told)
                 return self._at_once([_refused(parses[0], error)], before_commit)
         published: dict[FileKey, Published] = {}
         for parse in parses:
@@ -302,11 +304,11 @@ class Publisher:
 
 
 def _refused(parse: StoredParse, error: Exception) -> StoredParse:
-    said = cause_of(error).partition("\n")[0]
+    said = parse.mask(cause_of(error)).partition("\n")[0]
     ours = isinstance(error, HeadwayError)
     what = "What the file defines cannot be stored" if ours else _REFUSED
-    result = ParsedFile(error=f"{what}: {said}")
-    return replace(parse, result=replace(result, read=parse.result.read))
+    result = ParsedFile(error=f"{what}: {said}", read=parse.result.read, mask=parse.result.mask)
+    return replace(parse, result=result)
 
 
 def _tell(file: FileKey, published: Published) -> None:

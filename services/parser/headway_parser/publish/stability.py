@@ -1,10 +1,10 @@
 """Whether what a file defines may be believed: DAGs that differ from one parse to the next."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgpack
 
@@ -19,6 +19,9 @@ is dynamic, or its file reads connections or variables.  The second is for what 
 for ever, as with the date."""
 
 _LONGEST: Final = 120
+
+Mask: TypeAlias = Callable[[str], str]
+"""What returns a text without the secrets that were read while the file was parsed."""
 
 
 class StabilityVerdict(Enum):
@@ -89,8 +92,10 @@ def _follows_something(spec: DagSpec) -> bool:
     return spec.dynamic or spec.reparse_on_run or bool(spec.parse_secrets)
 
 
-def warning_of(verdict: StabilityVerdict, new: NewVersion, first: NewVersion | None) -> str:
-    """Return what to tell the author of a DAG that is not taken over."""
+def warning_of(
+    verdict: StabilityVerdict, new: NewVersion, first: NewVersion | None, mask: Mask
+) -> str:
+    """Return what to tell the author of a DAG that is not taken over, without secrets."""
     if verdict in _HOW_OFTEN:
         return (
             f"DAG {new.spec.dag_id} has changed {_HOW_OFTEN[verdict]} although its code has not. "
@@ -99,7 +104,7 @@ def warning_of(verdict: StabilityVerdict, new: NewVersion, first: NewVersion | N
         )
     how = "it was not there, then it was"
     if first is not None:
-        how = first_difference(first.serialized, new.serialized)
+        how = first_difference(first.serialized, new.serialized, mask)
     return (
         f"DAG {new.spec.dag_id} differs each time that its file is read: {how}. What this code "
         "has made before stays in force. Such things as the time, random numbers, addresses of "
@@ -107,13 +112,13 @@ def warning_of(verdict: StabilityVerdict, new: NewVersion, first: NewVersion | N
     )
 
 
-def first_difference(one: bytes, other: bytes) -> str:
-    """Return where two serialized DAGs differ first, and how."""
+def first_difference(one: bytes, other: bytes, mask: Mask) -> str:
+    """Return where two serialized DAGs differ first, and how, without secrets."""
     found = next(_differences("", _content(one), _content(other)), None)
     if found is None:
         return "its code"
     where, before, after = found
-    return f"{_cut(where)} was {_shown(before)}, then {_shown(after)}"
+    return f"{_cut(mask(where))} was {_shown(before, mask)}, then {_shown(after, mask)}"
 
 
 def _content(data: bytes) -> object:
@@ -133,8 +138,18 @@ def _differences(where: str, one: object, other: object) -> Iterator[tuple[str, 
         yield where.lstrip("."), one, other
 
 
-def _shown(value: object) -> str:
-    return _cut(repr(value))
+def _shown(value: object, mask: Mask) -> str:
+    """Return a value as it is told: masked before it is cut, as nobody finds half a secret."""
+    return _cut(mask(repr(_masked(value, mask))))
+
+
+def _masked(value: object, mask: Mask) -> object:
+    """Return a value whose texts are masked one by one: `repr` may write a secret otherwise."""
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {_masked(key, mask): _masked(part, mask) for key, part in value.items()}
+    return [_masked(part, mask) for part in value] if isinstance(value, list) else value
 
 
 def _cut(text: str) -> str:

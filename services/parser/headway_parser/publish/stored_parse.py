@@ -34,6 +34,11 @@ class StoredParse:
         """The DAGs that it found, in order."""
         return sorted(version.spec.dag_id for version in self.result.versions)
 
+    def mask(self, text: str) -> str:
+        """Return a text about its DAGs without the secrets that it or the first parse has read."""
+        masked = self.result.mask(text)
+        return masked if self.first is None else self.first.mask(masked)
+
 
 def apart(parses: Iterable[StoredParse]) -> list[list[StoredParse]]:
     """Divide parses so that no DAG id is there twice in one part; there is seldom more than one."""
