@@ -21,7 +21,11 @@ PACE = ReparsePace(dynamic=30, unchanged=3600)
 
 
 def parse(
-    path: str, *found: DagSpec, code: bytes = b"code", error: str | None = None
+    path: str,
+    *found: DagSpec,
+    code: bytes = b"code",
+    error: str | None = None,
+    bundle: str = "main",
 ) -> StoredParse:
     specs = [replace(spec, relative_path=path) for spec in found]
     manifest = {path: content_hash(code)}
@@ -33,7 +37,7 @@ def parse(
     )
     result = ParsedFile(versions, manifest, {content_hash(code): code}, error)
     return StoredParse(
-        file=FileKey("main", path),
+        file=FileKey(bundle, path),
         result=result,
         signature=f"signature of {path}",
         paths=sorted(manifest),
@@ -41,11 +45,11 @@ def parse(
     )
 
 
-def claim(engine: Engine, me: Identity, *paths: str) -> set[str]:
+def claim(engine: Engine, me: Identity, *paths: str, bundle: str = "main") -> set[str]:
     """Claim these files as they are stored; return those that were got."""
     with engine.begin() as conn:
-        stored, others = files.board(conn, ["main"]), file_claims.parsers(conn, 15) - {me.id}
-        keys = [FileKey("main", path) for path in paths]
+        stored, others = files.board(conn, [bundle]), file_claims.parsers(conn, 15) - {me.id}
+        keys = [FileKey(bundle, path) for path in paths]
         seen = {key: stored[key].signature if key in stored else "" for key in keys}
         return {key.path for key in file_claims.claim(conn, me.id, seen, others)}
 
@@ -58,7 +62,7 @@ def take_over(engine: Engine, me: Identity, *parses: StoredParse) -> list[Publis
     """Claim and store these parses, one after the other."""
     done = []
     for each in parses:
-        claim(engine, me, each.file.path)
+        claim(engine, me, each.file.path, bundle=each.file.bundle)
         done.append(store_of(engine, me).files([each])[each.file])
     return done
 

@@ -134,6 +134,24 @@ def test_a_dag_of_another_bundle_or_without_a_file_is_not_there(
     assert run_ids(engine) == []
 
 
+@pytest.mark.parametrize(
+    ("moved", "is_there"), [("asks", True), ("asks, target", False), ("target", False)]
+)
+def test_an_attempt_of_a_dag_that_has_moved_triggers_what_its_version_s_bundle_has(
+    engine: Engine, replica: Replica, moved: str, *, is_there: bool
+) -> None:
+    """The files of a bundle choose the conf of no run in another bundle."""
+    key = asking(engine)
+    with engine.begin() as conn:
+        move = text("UPDATE dag SET bundle = 'elsewhere' WHERE dag_id = ANY (:dag_ids)")
+        conn.execute(move, {"dag_ids": moved.split(", ")})
+
+    found = answered(engine, replica, key)
+
+    assert (found.answer is RequestAnswer.CREATED) is is_there
+    assert len(run_ids(engine)) == is_there
+
+
 @pytest.mark.parametrize("unless_paused", [True, False])
 def test_a_run_of_a_paused_dag_waits_unless_it_is_not_wanted(
     engine: Engine, replica: Replica, *, unless_paused: bool

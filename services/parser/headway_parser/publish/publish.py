@@ -1,7 +1,7 @@
 """Publish what a file defines, in one transaction: DAGs, versions, and where errors were."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from traceback import format_exc
 from typing import Final
@@ -89,7 +89,7 @@ def _judge(conn: Connection, good: Sequence[StoredParse]) -> dict[str, Stability
     found = {version.spec.dag_id: version for parse in good for version in parse.result.versions}
     if not found:
         return {}
-    in_force = dag_registration.in_force(conn, found)
+    in_force = _in_force_here(conn, good, found)
     others = [
         found[key]
         for key, version in in_force.items()
@@ -106,6 +106,18 @@ def _judge(conn: Connection, good: Sequence[StoredParse]) -> dict[str, Stability
         for parse in good
         for dag_id, new in _by_id(parse.result.versions).items()
     }
+
+
+def _in_force_here(
+    conn: Connection, good: Sequence[StoredParse], found: Collection[str]
+) -> dict[str, InForce]:
+    """Return what is in force of these DAGs in their bundles: what another one had is not theirs.
+
+    Its versions have the grants of that other bundle, though the code may be the same.
+    """
+    bundles = {dag_id: parse.file.bundle for parse in good for dag_id in parse.dag_ids}
+    in_force = dag_registration.in_force(conn, found)
+    return {dag_id: its for dag_id, its in in_force.items() if its.bundle == bundles[dag_id]}
 
 
 def _leave_out(conn: Connection, sure: Sequence[StoredParse]) -> bool:

@@ -202,7 +202,8 @@ class WorkerDatabase:
     ) -> str | None:
         """Return the last run of a DAG in which a task left something under a key."""
         with reader(self.engine).connect() as conn:
-            return other_runs.latest(conn, claimed.dag_run_id, until, left)
+            own = claimed.dag_run_id, claimed.version_id
+            return other_runs.latest(conn, own, until, left)
 
     def last_success(self, claimed: Claimed | ClaimedCallback) -> PriorRun | None:
         """Return the last run of the schedule before this one that has succeeded."""
@@ -226,7 +227,7 @@ class WorkerDatabase:
     def run_state(self, claimed: Claimed, of: tuple[str, str]) -> RunState | None:
         """Return the state of a run of a DAG of the bundle; None if there is no such run."""
         with reader(self.engine).connect() as conn:
-            return other_runs.state(conn, claimed.dag_run_id, *of)
+            return other_runs.state(conn, claimed.version_id, *of)
 
     def push_xcom(self, claimed: Claimed, key: str, value: JsonValue) -> None:
         """Leave a value of the attempt."""
@@ -352,7 +353,7 @@ def _run(
     conn: Connection, claimed: Claimed | ClaimedCallback, of: tuple[str, str] | None
 ) -> int | None:
     """Return the number of the run that is named, by default that of the claimed one."""
-    return claimed.dag_run_id if of is None else other_runs.find(conn, claimed.dag_run_id, *of)
+    return claimed.dag_run_id if of is None else other_runs.find(conn, claimed.version_id, *of)
 
 
 GIVEN_AWAY = "This attempt was given away, because its worker was silent for too long."

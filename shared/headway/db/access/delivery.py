@@ -7,7 +7,9 @@ it is (`identity.py`): what a worker's role can read in tables of other workers'
 tokens among it, and in the text of their statements, is not enough.
 
 What is granted to a bundle is given to the parser that has the bundle, and to the attempts and
-callbacks of the bundle's DAGs: their processes run the DAG file anew, and it reads the same names.
+callbacks that run a version of the bundle: their processes run the DAG file anew, and it reads the
+same names.  The bundle is that of the version, whatever bundle has the DAG by now: what runs is the
+code of that bundle's authors.
 """
 
 from hashlib import sha256
@@ -56,8 +58,9 @@ AS $gate$
            SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
                            WHERE given.kind = of_kind AND given.name = of_name
                              AND given.dag_id IN (it.dag_id, '*', 'bundle:' || (
-                                 SELECT bundle FROM {schema}.dag
-                                  WHERE dag.dag_id = it.dag_id))) AS granted) AS may
+                                 SELECT version.bundle FROM {schema}.dag_version AS version
+                                  WHERE version.dag_id = it.dag_id
+                                    AND version.id = it.version_id))) AS granted) AS may
       LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
      WHERE it.task_instance_id = of_task AND it.attempt = of_attempt AND it.token = of_token
        AND it.phase IN ('running', 'stopping')
@@ -69,7 +72,9 @@ DROP FUNCTION IF EXISTS {schema}.{former};
 """
 
 
-# A callback, or a notification, is claimed as an attempt is; it is of the DAG of its run.
+# A callback, or a notification, is claimed as an attempt is; it is of the DAG of its run.  What a
+# notification does is in its notifier: it is of the run's version if that one has this notifier,
+# else of the newest version of the DAG that has it.
 _INSTALL_OF_CALL: Final = """
 CREATE OR REPLACE FUNCTION {schema}.headway_secret_of_call(
     of_kind text, of_name text, of_what text, of_id bigint, of_token uuid
@@ -79,19 +84,28 @@ AS $gate$
     SELECT may.granted, secret.name IS NOT NULL,
            CASE WHEN may.granted THEN secret.key_id END,
            CASE WHEN may.granted THEN secret.sealed END
-      FROM (SELECT dag_run_id, process_id FROM {schema}.callback
+      FROM (SELECT dag_run_id, process_id, version_id FROM {schema}.callback
              WHERE of_what = 'callback' AND id = of_id AND token = of_token AND state = 'running'
              UNION ALL
-            SELECT dag_run_id, process_id FROM {schema}.notification
-             WHERE of_what = 'notification' AND id = of_id AND token = of_token
-               AND state = 'running') AS it
+            SELECT told.dag_run_id, told.process_id,
+                   (SELECT naming.version_id
+                      FROM {schema}.dag_run AS its
+                      JOIN {schema}.dag_version AS version ON version.dag_id = its.dag_id
+                      JOIN {schema}.dag_notifier AS naming ON naming.version_id = version.id
+                     WHERE its.id = told.dag_run_id AND naming.notifier = told.notifier
+                     ORDER BY naming.version_id = its.version_id DESC, naming.version_id DESC
+                     LIMIT 1)
+              FROM {schema}.notification AS told
+             WHERE of_what = 'notification' AND told.id = of_id AND told.token = of_token
+               AND told.state = 'running') AS it
       JOIN {schema}.dag_run AS run ON run.id = it.dag_run_id
      CROSS JOIN LATERAL (
            SELECT EXISTS (SELECT FROM {schema}.secret_grant AS given
                            WHERE given.kind = of_kind AND given.name = of_name
                              AND given.dag_id IN (run.dag_id, '*', 'bundle:' || (
-                                 SELECT bundle FROM {schema}.dag
-                                  WHERE dag.dag_id = run.dag_id))) AS granted) AS may
+                                 SELECT version.bundle FROM {schema}.dag_version AS version
+                                  WHERE version.dag_id = run.dag_id
+                                    AND version.id = it.version_id))) AS granted) AS may
       LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
      WHERE it.process_id = (SELECT id FROM {schema}.headway_current_process)
 $gate$;

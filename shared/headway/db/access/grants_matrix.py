@@ -128,8 +128,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "dag_notifier": "INSERT",
         "dag_run": "SELECT, UPDATE (version_id, pinned)",
         "dag_task": "SELECT, INSERT",
-        "dag_version": "SELECT, INSERT (dag_id, number, fingerprint, serialized, manifest_hash, "
-        "bundle_hash, bundle_complete, max_active_tasks_per_dagrun, dagrun_timeout, "
+        "dag_version": "SELECT, INSERT (dag_id, number, bundle, fingerprint, serialized, "
+        "manifest_hash, bundle_hash, bundle_complete, max_active_tasks_per_dagrun, dagrun_timeout, "
         "settle_at_start, reparse_on_run, commit), DELETE, UPDATE (superseded_at, bundle_hash, "
         "bundle_complete)",
         "deadline": _NEW_DEADLINE,
@@ -183,7 +183,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         VIEW: "SELECT",
         "alembic_version": "SELECT",
         "callback": f"SELECT, {_NEW_CALLBACK}, UPDATE (state, tries, token, process_id, "
-        "claimed_until, started_at, ended_at, error)",
+        "version_id, claimed_until, started_at, ended_at, error)",
         "code_file": "SELECT",
         "code_manifest": "SELECT",
         "dag": "SELECT (dag_id, bundle)",
@@ -204,7 +204,7 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "logical_date, conf, reset, unless_paused, waits, note)",
         "spark_work": "SELECT, INSERT, UPDATE (progress, figures, updated_at)",
         "task_attempt": "SELECT, UPDATE (phase, token, process_id, started_at, ended_at, outcome, "
-        "error, handle, claimed_until)",
+        "error, handle, claimed_until, version_id)",
         "task_instance": "SELECT, UPDATE (state, failures, losses, skips, retry_at, started_at, "
         "ended_at, process_id, rendered_map_index)",
         "wake": "INSERT",

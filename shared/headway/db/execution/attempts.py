@@ -47,7 +47,7 @@ CLAIM = hot("""
         SELECT next.phase, it.*
           FROM next
          CROSS JOIN LATERAL (
-               SELECT id, attempt, state
+               SELECT id, attempt, state, dag_run_id
                  FROM task_instance
                 WHERE id = next.task_instance_id AND attempt = next.attempt AND state = 'queued'
                   FOR NO KEY UPDATE SKIP LOCKED) AS it
@@ -56,7 +56,8 @@ CLAIM = hot("""
            SET phase = CASE WHEN stop_to IS NULL THEN 'running' ELSE 'stopping' END,
                token = gen_random_uuid(), process_id = :process,
                started_at = clock_timestamp(),
-               claimed_until = now() + make_interval(secs => :seconds)
+               claimed_until = now() + make_interval(secs => :seconds),
+               version_id = (SELECT version_id FROM dag_run WHERE id = task.dag_run_id)
           FROM task
          WHERE it.task_instance_id = task.id AND it.attempt = task.attempt
            AND it.phase = task.phase
@@ -74,7 +75,7 @@ CLAIM = hot("""
 
 FACTS = hot("""
     SELECT task.id, task.task_id, task.map_index, task.attempt, task.failures, task.losses,
-           run.id AS dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf, run.version_id,
+           run.id AS dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf, it.version_id,
            run.interval_start, run.interval_end, run.schedule_date, run.run_after,
            run.started_at AS run_started_at, run.created_at AS run_created_at,
            version.manifest_hash, it.started_at, it.handle, it.stop_to IS NOT NULL AS is_called_off,
@@ -82,7 +83,7 @@ FACTS = hot("""
       FROM task_instance AS task
       JOIN task_attempt AS it ON (it.task_instance_id, it.attempt) = (task.id, task.attempt)
       JOIN dag_run AS run ON run.id = task.dag_run_id
-      JOIN dag_version AS version ON version.id = run.version_id
+      JOIN dag_version AS version ON version.id = it.version_id
      WHERE task.id = ANY (:ids)
      ORDER BY task.rank, task.id
 """)

@@ -44,7 +44,8 @@ CLAIM = text("""
     UPDATE callback AS it
        SET state = 'running', tries = tries + 1, token = gen_random_uuid(),
            process_id = :process, started_at = clock_timestamp(),
-           claimed_until = clock_timestamp() + make_interval(secs => :seconds)
+           claimed_until = clock_timestamp() + make_interval(secs => :seconds),
+           version_id = (SELECT version_id FROM dag_run WHERE id = it.dag_run_id)
       FROM due
      WHERE it.id = due.id AND it.state = due.state
  RETURNING it.id
@@ -53,12 +54,12 @@ CLAIM = text("""
 FACTS = text("""
     SELECT it.id, it.token, it.tries, it.event, it.reason, it.cause, it.task_id, it.map_index,
            it.attempt, it.dag_run_id, run.dag_id, run.run_id, run.run_type, run.conf,
-           run.version_id, run.interval_start, run.interval_end, run.run_after,
+           it.version_id, run.interval_start, run.interval_end, run.run_after,
            run.created_at AS run_created_at, run.started_at AS run_started_at,
            run.ended_at AS run_ended_at, version.manifest_hash
       FROM callback AS it
       JOIN dag_run AS run ON run.id = it.dag_run_id
-      JOIN dag_version AS version ON version.id = run.version_id
+      JOIN dag_version AS version ON version.id = it.version_id
      WHERE it.id = ANY (:ids)
      ORDER BY it.id
 """)

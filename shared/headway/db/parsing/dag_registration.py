@@ -12,7 +12,7 @@ from headway.db.parsing.versions import NewVersion
 from headway.domain.dag.spec import DagSpec
 
 IN_FORCE = text("""
-    SELECT dag.dag_id, version.id, version.fingerprint, version.manifest_hash
+    SELECT dag.dag_id, version.id, version.bundle, version.fingerprint, version.manifest_hash
       FROM dag
       JOIN dag_version AS version ON version.id = dag.version_id
      WHERE dag.dag_id = ANY (:dag_ids)
@@ -86,6 +86,7 @@ PAST = text("""
                   CAST(:fingerprints AS text[]))
            AS new (dag_id, manifest_hash, fingerprint)
       JOIN dag_version AS version USING (dag_id, manifest_hash)
+      JOIN dag ON (dag.dag_id, dag.bundle) = (version.dag_id, version.bundle)
      GROUP BY new.dag_id
 """)
 
@@ -94,6 +95,7 @@ NEWEST = text("""
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:manifest_hashes AS text[]))
            AS new (dag_id, manifest_hash)
       JOIN dag_version AS version USING (dag_id, manifest_hash)
+      JOIN dag ON (dag.dag_id, dag.bundle) = (version.dag_id, version.bundle)
      GROUP BY new.dag_id
 """)
 
@@ -111,6 +113,7 @@ class InForce:
     """What tells the version of a DAG that is in force."""
 
     id: int
+    bundle: str
     fingerprint: str
     manifest_hash: str
 
@@ -131,7 +134,9 @@ class Past:
 def in_force(conn: Connection, dag_ids: Iterable[str]) -> dict[str, InForce]:
     """Return what is in force of these DAGs; those are left out that have no version."""
     rows = conn.execute(IN_FORCE, {"dag_ids": list(dag_ids)})
-    return {row.dag_id: InForce(row.id, row.fingerprint, row.manifest_hash) for row in rows}
+    return {
+        row.dag_id: InForce(row.id, row.bundle, row.fingerprint, row.manifest_hash) for row in rows
+    }
 
 
 def enter(conn: Connection, found: Sequence[DagEntry], *, paused: bool) -> set[str]:
@@ -171,7 +176,7 @@ def put_in_force(conn: Connection, versions: Mapping[str, int]) -> None:
 
 
 def past(conn: Connection, found: Sequence[NewVersion]) -> dict[str, Past]:
-    """Return what the very code of these has made of their DAGs before, if it has."""
+    """Return what the very code of these has made of their DAGs before, in their bundles."""
     rows = conn.execute(
         PAST,
         {
@@ -184,7 +189,7 @@ def past(conn: Connection, found: Sequence[NewVersion]) -> dict[str, Past]:
 
 
 def newest(conn: Connection, found: Iterable[NewVersion]) -> dict[str, int]:
-    """Return the newest version that the very code of these has made of their DAGs, if any."""
+    """Return the newest version that their very code has made of DAGs in their bundles, if any."""
     manifests = {version.spec.dag_id: version.manifest_hash for version in found}
     parameters = {"dag_ids": list(manifests), "manifest_hashes": list(manifests.values())}
     return {row.dag_id: row.id for row in conn.execute(NEWEST, parameters)}

@@ -19,18 +19,20 @@ FIND = text("""
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:fingerprints AS text[]))
            AS wanted (dag_id, fingerprint)
       JOIN dag_version AS version USING (dag_id, fingerprint)
+      JOIN dag ON (dag.dag_id, dag.bundle) = (version.dag_id, version.bundle)
      GROUP BY version.dag_id
 """)
 
 
 ADD = text("""
-    INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash,
+    INSERT INTO dag_version (dag_id, number, bundle, fingerprint, serialized, manifest_hash,
                              max_active_tasks_per_dagrun, dagrun_timeout, settle_at_start,
                              reparse_on_run, commit, bundle_hash, bundle_complete)
     SELECT new.dag_id,
            1 + coalesce((SELECT max(number) FROM dag_version AS old
                           WHERE old.dag_id = new.dag_id), 0),
-           new.fingerprint, new.serialized, new.manifest_hash, new.max_active_tasks_per_dagrun,
+           (SELECT bundle FROM dag WHERE dag.dag_id = new.dag_id), new.fingerprint,
+           new.serialized, new.manifest_hash, new.max_active_tasks_per_dagrun,
            new.dagrun_timeout, new.settle_at_start, new.reparse_on_run, new.commit,
            new.bundle_hash, new.bundle_complete
       FROM unnest(CAST(:dag_ids AS text[]), CAST(:fingerprints AS text[]),
@@ -109,6 +111,7 @@ class NewVersion:
 def find(conn: Connection, wanted: Mapping[str, str]) -> dict[str, int]:
     """Return the versions of these DAGs, by DAG id, that have these fingerprints.
 
+    They are of the bundle in which the DAG is: what another bundle had is another version.
     Lock the DAGs first, as storing them does: then no version can be pruned meanwhile.
     """
     parameters = {"dag_ids": list(wanted), "fingerprints": list(wanted.values())}
@@ -118,7 +121,7 @@ def find(conn: Connection, wanted: Mapping[str, str]) -> dict[str, int]:
 def add(conn: Connection, new: Sequence[NewVersion]) -> dict[str, int]:
     """Store a version of each of several DAGs, with its structure as rows; return their ids.
 
-    Their code must be stored already.
+    Their code must be stored already.  The versions are of the bundles in which the DAGs are.
     """
     definitions = {version.spec.dag_id: define(version.spec.tasks) for version in new}
     stored.add_definitions(conn, dict(chain.from_iterable(definitions.values())))

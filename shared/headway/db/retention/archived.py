@@ -22,7 +22,8 @@ TASK_INSTANCES = text("""
 ATTEMPTS = text("""
     SELECT it.task_instance_id, it.attempt, it.phase, it.dag_id, it.pool, it.pool_slots, it.queue,
            it.rank, it.scheduler_id, it.process_id, it.queued_at, it.claimed_until, it.started_at,
-           it.ended_at, it.outcome, it.error, CAST(it.handle AS text) AS handle_json, it.stop_to
+           it.ended_at, it.outcome, it.error, CAST(it.handle AS text) AS handle_json, it.stop_to,
+           it.version_id
       FROM task_instance AS task
       JOIN task_attempt AS it ON it.task_instance_id = task.id
      WHERE task.dag_run_id = ANY (:ids)
@@ -72,7 +73,7 @@ SKIPPED = text("""
 
 CALLBACKS_OF_RUNS = text("""
     SELECT id, dag_run_id, task_id, map_index, attempt, event, reason, cause, queue, state, tries,
-           process_id, claimed_until, created_at, started_at, ended_at, error
+           process_id, version_id, claimed_until, created_at, started_at, ended_at, error
       FROM callback
      WHERE dag_run_id = ANY (:ids)
      ORDER BY id
@@ -80,7 +81,7 @@ CALLBACKS_OF_RUNS = text("""
 
 CALLBACKS = text("""
     SELECT id, dag_run_id, task_id, map_index, attempt, event, reason, cause, queue, state, tries,
-           process_id, claimed_until, created_at, started_at, ended_at, error
+           process_id, version_id, claimed_until, created_at, started_at, ended_at, error
       FROM callback
      WHERE id = ANY (:ids)
      ORDER BY id

@@ -45,6 +45,8 @@ Table(
     Column("handle", JSON),
     # The state that its task instance takes when an attempt that was told to stop has ended.
     Column("stop_to", Text),
+    # The version whose code it runs since it was claimed; its run may have another one by now.
+    Column("version_id", BigInteger),
     PrimaryKeyConstraint("task_instance_id", "attempt"),
     CheckConstraint("attempt > 0", name="attempt_check"),
     CheckConstraint(one_of("phase", Phase), name="phase_check"),

@@ -37,6 +37,8 @@ Table(
     Column("tries", Integer, nullable=False, server_default=text("0")),
     Column("token", Uuid),
     Column("process_id", BigInteger),
+    # The version whose functions are called since it was claimed.
+    Column("version_id", BigInteger),
     moment("claimed_until"),
     moment("created_at", now=True),
     moment("started_at"),

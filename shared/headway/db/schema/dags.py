@@ -91,6 +91,8 @@ Table(
     identity(),
     Column("dag_id", Text, ForeignKey("dag.dag_id", ondelete="CASCADE"), nullable=False),
     Column("number", Integer, nullable=False),
+    # The bundle that its DAG was in when it was stored: what runs of it has this one's grants.
+    Column("bundle", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("serialized", LargeBinary, nullable=False),
     Column("manifest_hash", ForeignKey("code_manifest.hash"), nullable=False),

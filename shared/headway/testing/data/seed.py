@@ -95,12 +95,14 @@ def in_pool(spec: DagSpec, pool: str, slots: int = 1) -> DagSpec:
     return replace(spec, tasks=tasks)
 
 
-def store(engine: Engine, spec: DagSpec, *, paused: bool = False) -> int:
+def store(engine: Engine, spec: DagSpec, *, paused: bool = False, bundle: str = "main") -> int:
     """Put a DAG in force as its next version; return the version's id."""
-    return store_all(engine, [spec], paused=paused)[spec.dag_id]
+    return store_all(engine, [spec], paused=paused, bundle=bundle)[spec.dag_id]
 
 
-def store_all(engine: Engine, specs: Sequence[DagSpec], *, paused: bool = False) -> dict[str, int]:
+def store_all(
+    engine: Engine, specs: Sequence[DagSpec], *, paused: bool = False, bundle: str = "main"
+) -> dict[str, int]:
     """Put DAGs in force as their next versions; return the versions' ids."""
     code, new = manifest_hash({}), []
     for spec in specs:
@@ -108,7 +110,7 @@ def store_all(engine: Engine, specs: Sequence[DagSpec], *, paused: bool = False)
         new.append(NewVersion(spec, data, codec.fingerprint(data, code), code))
     with engine.begin() as conn:
         stored_code.add_code(conn, {code: {}}, {})
-        entered = [DagEntry("main", spec.relative_path, spec) for spec in specs]
+        entered = [DagEntry(bundle, spec.relative_path, spec) for spec in specs]
         dag_registration.enter(conn, entered, paused=paused)
         added = versions.add(conn, new)
         dag_registration.put_in_force(conn, added)

@@ -34,6 +34,13 @@ def upgrade() -> None:
 '''
 
 
+OF_VERSIONS = text("""
+    WITH code AS (INSERT INTO code_manifest (hash, files) VALUES ('m', '{}'))
+    INSERT INTO dag (dag_id, bundle, relative_path, version_id, active, paused,
+                     max_active_runs, max_active_tasks)
+    VALUES ('etl', 'main', 'etl.py', 1, true, false, 1, 1)
+""")
+
 BEFORE_PRIORITY_CLASSES = text("""
     WITH version AS (
         INSERT INTO dag_version (id, dag_id, number, fingerprint, serialized, manifest_hash)
@@ -58,11 +65,6 @@ BEFORE_PRIORITY_CLASSES = text("""
 """)
 
 BEFORE_LEAVING = text("""
-    WITH one AS (
-        INSERT INTO dag (dag_id, bundle, relative_path, version_id, active, paused,
-                         max_active_runs, max_active_tasks)
-        VALUES ('etl', 'main', 'etl.py', 1, true, false, 1, 1)
-    )
     INSERT INTO dag_version (id, dag_id, number, fingerprint, serialized, manifest_hash)
     OVERRIDING SYSTEM VALUE
     SELECT number, 'etl', number, 'f' || number, '', 'm' FROM generate_series(1, 3) AS number
@@ -229,7 +231,7 @@ def test_a_newer_schema_is_refused(
 def test_a_backfill_that_has_not_ended_gets_its_priority_class(
     empty: Engine, empty_url: str
 ) -> None:
-    put(empty, "0008", BEFORE_PRIORITY_CLASSES)
+    put(empty, "0008", OF_VERSIONS, BEFORE_PRIORITY_CLASSES)
 
     migrate.upgrade(empty_url)
 
@@ -243,7 +245,7 @@ def test_a_backfill_that_has_not_ended_gets_its_priority_class(
 def test_a_version_that_may_have_been_in_force_till_now_is_not_taken_for_an_old_one(
     empty: Engine, empty_url: str
 ) -> None:
-    put(empty, "0009", BEFORE_LEAVING)
+    put(empty, "0009", OF_VERSIONS, BEFORE_LEAVING)
 
     migrate.upgrade(empty_url)
 

@@ -61,6 +61,7 @@ FILES: Final = text("""
 
 
 LATER: dict[str, dict[str, Any]] = {
+    "dag_version": {"bundle": "main"},
     "process": {"http_address": None},
     "task_instance": {"rendered_map_index": None},
 }

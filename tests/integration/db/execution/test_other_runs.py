@@ -14,6 +14,7 @@ from headway.testing.data import seed
 MOVE = text("UPDATE dag SET bundle = 'elsewhere' WHERE dag_id = :dag_id")
 NAME = text("SELECT run_id FROM dag_run WHERE id = :run")
 OWN = text("SELECT dag_run_id FROM task_instance WHERE id = :id")
+VERSION = text("SELECT version_id FROM dag_run WHERE id = :run")
 
 
 def run_of(engine: Engine, dag_id: str, day: int, value: JsonValue = None) -> tuple[int, str]:
@@ -29,21 +30,28 @@ def run_of(engine: Engine, dag_id: str, day: int, value: JsonValue = None) -> tu
     return run, name
 
 
-def latest(engine: Engine, run: int, named: tuple[str, str], key: str = "answer") -> str | None:
+def version_of(engine: Engine, run: int) -> int:
     with engine.connect() as conn:
-        return other_runs.latest(conn, run, named, ("work", key))
+        return int(conn.execute(VERSION, {"run": run}).scalar_one())
+
+
+def latest(engine: Engine, run: int, named: tuple[str, str], key: str = "answer") -> str | None:
+    version = version_of(engine, run)
+    with engine.connect() as conn:
+        return other_runs.latest(conn, (run, version), named, ("work", key))
 
 
 def test_a_run_of_another_dag_is_found_by_its_name(engine: Engine) -> None:
     own, name = run_of(engine, "etl", 0)
     other, _ = run_of(engine, "sales", 0, 7)
+    version = version_of(engine, own)
 
     with engine.connect() as conn:
-        assert other_runs.find(conn, own, "sales", name) == other
-        assert other_runs.find(conn, own, "etl", name) == own
-        assert other_runs.find(conn, own, "sales", "never") is None
-        assert other_runs.state(conn, own, "sales", name) is RunState.RUNNING
-        assert other_runs.state(conn, own, "sales", "never") is None
+        assert other_runs.find(conn, version, "sales", name) == other
+        assert other_runs.find(conn, version, "etl", name) == own
+        assert other_runs.find(conn, version, "sales", "never") is None
+        assert other_runs.state(conn, version, "sales", name) is RunState.RUNNING
+        assert other_runs.state(conn, version, "sales", "never") is None
         assert xcoms.pull(conn, other, "work", "answer") == (7,)
 
 
@@ -51,16 +59,41 @@ def test_a_run_of_another_dag_is_found_by_its_name(engine: Engine) -> None:
 def test_a_dag_of_another_bundle_is_refused(engine: Engine, dag_id: str) -> None:
     own, name = run_of(engine, "etl", 0)
     run_of(engine, "sales", 0, 7)
+    version = version_of(engine, own)
     with engine.begin() as conn:
         conn.execute(MOVE, {"dag_id": "sales"})
         message = f"ask about the DAG '{dag_id}': there is no such DAG in its bundle"
 
         with pytest.raises(RequestError, match=message):
-            other_runs.find(conn, own, dag_id, name)
+            other_runs.find(conn, version, dag_id, name)
         with pytest.raises(RequestError, match=message):
-            other_runs.latest(conn, own, (dag_id, name), ("work", "answer"))
+            other_runs.latest(conn, (own, version), (dag_id, name), ("work", "answer"))
         with pytest.raises(RequestError, match=message):
-            other_runs.state(conn, own, dag_id, name)
+            other_runs.state(conn, version, dag_id, name)
+
+
+def test_a_version_of_a_dag_that_has_moved_asks_about_dags_of_its_own_bundle(
+    engine: Engine,
+) -> None:
+    """And about its own DAG, whose runs are one history."""
+    own, name = run_of(engine, "etl", 0)
+    stayed, _ = run_of(engine, "stays", 0)
+    run_of(engine, "theirs", 0)
+    with engine.begin() as conn:
+        for dag_id in ("etl", "theirs"):
+            conn.execute(MOVE, {"dag_id": dag_id})
+    before = version_of(engine, own)
+    after = seed.store(engine, seed.dag(seed.task("other")), bundle="elsewhere")
+
+    with engine.connect() as conn:
+        assert other_runs.find(conn, before, "stays", name) == stayed
+        assert other_runs.find(conn, before, "etl", name) == own
+        with pytest.raises(RequestError, match="no such DAG in its bundle"):
+            other_runs.find(conn, before, "theirs", name)
+        assert other_runs.find(conn, after, "theirs", name) is not None
+        assert other_runs.find(conn, after, "etl", name) == own
+        with pytest.raises(RequestError, match="no such DAG in its bundle"):
+            other_runs.find(conn, after, "stays", name)
 
 
 def test_the_last_run_that_left_something_up_to_a_date(engine: Engine) -> None:

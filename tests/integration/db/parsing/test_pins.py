@@ -160,8 +160,8 @@ def test_a_run_is_pinned_to_the_version_that_is_in_force_when_its_dag_is_locked(
     """Another parser is about to put one in force."""
     ids = waiting(engine, replica, late())
     code = text("""
-        INSERT INTO dag_version (dag_id, number, fingerprint, serialized, manifest_hash)
-        SELECT dag_id, 99, 'new', serialized, manifest_hash FROM dag_version RETURNING id
+        INSERT INTO dag_version (dag_id, number, bundle, fingerprint, serialized, manifest_hash)
+        SELECT dag_id, 99, bundle, 'new', serialized, manifest_hash FROM dag_version RETURNING id
     """)
     with engine.connect() as other:
         version = other.scalar(code)

@@ -4,7 +4,8 @@ from sqlalchemy import Connection, text
 
 from headway.decide.scheduling.requested import RequestFacts
 
-# A DAG of another bundle is as if it were not there.
+# A DAG of another bundle than the attempt's version is as if it were not there, even the attempt's
+# own one, if it has moved: the run would be of that bundle's code, with a conf from this one's.
 FACTS = text("""
     SELECT run.dag_id AS by_dag_id, run.run_id AS by_run_id, task.task_id, task.map_index,
            it.attempt, it.phase = 'running' AS is_live,
@@ -14,7 +15,7 @@ FACTS = text("""
         ON it.task_instance_id = request.task_instance_id AND it.attempt = request.attempt
       JOIN task_instance AS task ON task.id = it.task_instance_id
       JOIN dag_run AS run ON run.id = task.dag_run_id
-      JOIN dag AS own ON own.dag_id = run.dag_id
+      LEFT JOIN dag_version AS own ON own.dag_id = run.dag_id AND own.id = it.version_id
       LEFT JOIN dag AS target
         ON target.dag_id = request.dag_id AND target.bundle = own.bundle
      WHERE request.id = :id
