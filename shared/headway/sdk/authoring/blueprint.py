@@ -10,6 +10,7 @@ from headway.sdk.authoring.python_operator import check_call
 from headway.sdk.authoring.task_options import TASK_OPTIONS
 from headway.sdk.running.context import SPARK
 from headway.sdk.values import checks
+from headway.sdk.values.names import call_of
 from headway.sdk.values.signatures import takes
 
 
@@ -102,7 +103,7 @@ class FunctionBlueprint:
         if SPARK in names and self.operator.needs_spark:
             raise DagError(f"{where}: {SPARK!r} is for Headway to fill; leave it out.")
         if accepted is not None:
-            checks.known(names, accepted, f"{where}: {self.function.__name__}()")
+            checks.known(names, accepted, f"{where}: {call_of(self.function)}()")
 
     def check_complete(self, names: Collection[str], where: str) -> None:
         """Refuse to leave out an argument of the function that has no default."""

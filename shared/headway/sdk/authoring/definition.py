@@ -23,6 +23,7 @@ from headway.sdk.authoring.task_options import REFUSED as TASK_REFUSED
 from headway.sdk.authoring.task_options import TASK_OPTIONS
 from headway.sdk.running.dag_param import DagParam
 from headway.sdk.values import checks, trials
+from headway.sdk.values.names import doc_of, name_of
 from headway.sdk.values.params import as_params, with_default
 
 if TYPE_CHECKING:
@@ -172,8 +173,8 @@ def maker(
 
     @wraps(function)
     def make(*args: P.args, **kwargs: P.kwargs) -> DAG:
-        described: Any = {"doc_md": inspect.getdoc(function), **options}
-        with kind(dag_id or function.__name__, **described) as made:
+        described: Any = {"doc_md": doc_of(function), **options}
+        with kind(dag_id or name_of(function, "dag", "dag_id"), **described) as made:
             params = _params(made, function, args, kwargs)
             function(*params.args, **params.kwargs)
         return made

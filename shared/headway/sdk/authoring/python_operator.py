@@ -130,7 +130,10 @@ def check_by_signature(
     function: Callable[..., Any], args: Collection[Any], kwargs: Mapping[str, Any], where: str
 ) -> None:
     """Refuse a TaskFlow call by what the function's signature says, which tells what is wrong."""
-    taken = signature(function)
+    try:
+        taken = signature(function)
+    except ValueError:  # it is written in C, and does not tell
+        return
     try:
         bound = taken.bind_partial(*args, **kwargs)
     except TypeError as error:

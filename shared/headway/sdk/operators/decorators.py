@@ -1,10 +1,8 @@
 """The decorators `@task`, `@task.bash`, … that turn functions into makers of tasks."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import update_wrapper
-from types import FunctionType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -41,6 +39,7 @@ from headway.sdk.operators.virtualenv import (
     PythonVirtualenvOperator,
 )
 from headway.sdk.values.checks import shown
+from headway.sdk.values.names import call_of, doc_of, name_of
 
 if TYPE_CHECKING:
     from headway.sdk.operators.typed_decorators import (
@@ -79,7 +78,9 @@ class TaskFactory(Generic[P, R]):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise DagError(f"@task decorates functions, not {shown(self.function)}.")
+        own = dict(vars(self))
         update_wrapper(self, self.function)
+        vars(self).update(own)  # an object that is called may have attributes of these names
 
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> XComArg: ...
@@ -135,7 +136,9 @@ class TaskFactory(Generic[P, R]):
         return changed
 
     def _name(self) -> str:
-        return str(self.options.get("task_id", self.function.__name__))
+        if "task_id" in self.options:
+            return str(self.options["task_id"])
+        return name_of(self.function, "task", "task_id")
 
     def _where(self, dag: DAG | None) -> str:
         return place(dag, self._name())
@@ -162,7 +165,7 @@ class TaskFactory(Generic[P, R]):
         if mistaken := sorted(self.options.keys() & _OF_CALLS):
             raise DagError(
                 f"{self._where(current_dag())}: a decorator does not take {mistaken[0]}; the call "
-                f"of the function gives its arguments, as in {self.function.__name__}(rows=…)."
+                f"of the function gives its arguments, as in {call_of(self.function)}(rows=…)."
             )
         options = {**self._defaults(), **self.options}
         options.pop("task_id", None)
@@ -170,8 +173,7 @@ class TaskFactory(Generic[P, R]):
 
     def _defaults(self) -> dict[str, Any]:
         defaults: dict[str, Any] = {}
-        told = not isinstance(self.function, FunctionType) or self.function.__doc__
-        if told and (doc := inspect.getdoc(self.function)):
+        if doc := doc_of(self.function):
             defaults["doc_md"] = doc
         if _returns_dictionary(self.function):
             defaults["multiple_outputs"] = True
@@ -288,7 +290,7 @@ def _factory(function: Any) -> TaskFactory[..., Any]:
 
 
 def _returns_dictionary(function: Callable[..., Any]) -> bool:
-    annotation: Any = function.__annotations__.get("return")
+    annotation: Any = getattr(function, "__annotations__", {}).get("return")
     if annotation is None:
         return False
     if isinstance(annotation, str):

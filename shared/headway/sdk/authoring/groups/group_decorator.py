@@ -1,6 +1,5 @@
 """`@task_group`: turns a function into a maker of groups of the tasks that it makes."""
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
@@ -17,6 +16,7 @@ from headway.sdk.authoring.groups.task_group import TaskGroup, group_for
 from headway.sdk.authoring.python_operator import check_call
 from headway.sdk.values import checks
 from headway.sdk.values.checks import shown
+from headway.sdk.values.names import call_of, doc_of, name_of
 from headway.sdk.values.signatures import signature
 
 P = ParamSpec("P")
@@ -44,12 +44,15 @@ class GroupFactory(Generic[P, R]):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise DagError(f"@task_group decorates functions, not {shown(self.function)}.")
+        own = dict(vars(self))
         update_wrapper(self, self.function)
+        vars(self).update(own)  # an object that is called may have attributes of these names
 
     @property
     def group_id(self) -> str:
         """What a group is called that a call makes."""
-        return str(self.options.get("group_id") or self.function.__name__)
+        given = self.options.get("group_id")
+        return str(given or name_of(self.function, "task_group", "group_id"))
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Make a group; return what the function returns, or the group if that is nothing."""
@@ -86,7 +89,7 @@ class GroupFactory(Generic[P, R]):
         if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in taken):
             raise DagError(
                 f"{self._where}: expand_kwargs() needs to know the arguments of the function; "
-                f"write them down in {self.function.__name__}() instead of * or **."
+                f"write them down in {call_of(self.function)}() instead of * or **."
             )
         expansion = rows(kwargs, self._where)
         for row in expansion.literals():
@@ -101,7 +104,7 @@ class GroupFactory(Generic[P, R]):
         return f"DAG {dag.dag_id!r}, t{group}" if dag else f"T{group}"
 
     def _group_options(self) -> Any:
-        told = inspect.getdoc(self.function)
+        told = doc_of(self.function)
         described = {"tooltip": told} if told else {}
         named = {"group_id": self.group_id, "add_suffix_on_collision": True}
         return {**described, **self.options, **named}
@@ -122,7 +125,7 @@ class GroupFactory(Generic[P, R]):
         for name in names:
             self._refuse_fixed(name, where)
             if accepted is not None:
-                checks.known([name], accepted, f"{where}: {self.function.__name__}()")
+                checks.known([name], accepted, f"{where}: {call_of(self.function)}()")
 
     def _check_complete(self, names: Iterable[str]) -> None:
         check_call(self.function, (), {**self.fixed, **dict.fromkeys(names)}, lambda: self._where)
