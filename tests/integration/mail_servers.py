@@ -1,5 +1,6 @@
 """A mail server of this machine, and what it has been given."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from email.message import Message as Mail
@@ -16,7 +17,13 @@ getLogger("mail.log").setLevel(
 
 
 @contextmanager
-def mail_server(gone: Sequence[str] = (), **given: Any) -> Iterator[tuple[int, list[Mail]]]:
+def mail_server(
+    gone: Sequence[str] = (), bye: str | None = "221 Bye", **given: Any
+) -> Iterator[tuple[int, list[Mail]]]:
+    """Start one that refuses who is `gone`, and answers QUIT by `bye`.
+
+    None drops the client, and an empty text never comes.
+    """
     mails: list[Mail] = []
 
     class Box(Mailbox):
@@ -26,6 +33,13 @@ def mail_server(gone: Sequence[str] = (), **given: Any) -> Iterator[tuple[int, l
                 return "550 5.1.1 no such user"
             envelope.rcpt_tos.append(address)
             return "250 OK"
+
+        async def handle_QUIT(self, server: Any, *_: Any) -> str | None:  # noqa: N802 - as above
+            if bye is None:
+                server.transport.abort()
+            if bye == "":
+                await asyncio.Event().wait()  # until the client has gone
+            return bye
 
         def handle_message(self, message: Mail) -> None:
             mails.append(message)

@@ -13,8 +13,12 @@ from tests.integration.mail_servers import mail_server
 
 from headway import sdk
 from headway.airflow_layer import finder
+from headway.runtime.daemon.clock import SystemClock
+from headway.runtime.mail import server
 from headway.testing import run_task
 from headway.testing.data.airflow_names import without_airflow
+
+CLOCK = SystemClock()
 
 
 def post(port: int, **given: Any) -> dict[str, Any]:
@@ -110,6 +114,94 @@ def test_whom_the_server_refuses_is_in_the_log_and_nobody_is_an_error() -> None:
     assert lost.state == "failed"
     assert lost.error is not None
     assert "it takes none of a@example.com (550" in lost.error
+
+
+@pytest.mark.parametrize("bye", ["451 4.3.0 later", "nonsense", None])
+def test_a_mail_that_the_server_has_taken_is_sent_whatever_it_says_to_goodbye(
+    bye: str | None,
+) -> None:
+    task = sdk.EmailOperator(task_id="mail", to="a@example.com", subject="s", html_content="h")
+
+    with mail_server(bye=bye) as (port, mails):
+        result = run_task(task, connections={"smtp_default": post(port)})
+
+    assert (result.state, result.error, len(mails)) == ("success", None, 1)
+
+
+def test_a_server_that_never_says_goodbye_is_left_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "QUIT_SECONDS", 0.1)
+    task = sdk.EmailOperator(task_id="mail", to="a@example.com", subject="s", html_content="h")
+    began = CLOCK.monotonic()
+
+    with mail_server(bye="") as (port, mails):
+        result = run_task(task, connections={"smtp_default": post(port)})
+
+    assert (result.error, len(mails)) == (None, 1)
+    assert CLOCK.monotonic() < began + server.TIMEOUT
+
+
+def test_an_error_of_the_server_is_told_and_not_what_it_says_to_goodbye() -> None:
+    task = sdk.EmailOperator(task_id="mail", to="a@example.com", subject="s", html_content="h")
+
+    with mail_server(gone=["a@example.com"], bye="451 4.3.0 later") as (port, _):
+        result = run_task(task, connections={"smtp_default": post(port)})
+
+    assert "it takes none of a@example.com (550" in (result.error or "")
+
+
+def test_addresses_that_are_not_ascii_arrive_where_the_server_takes_them() -> None:
+    task = sdk.EmailOperator(
+        task_id="mail",
+        to="Jürg <jürg@example.com>",
+        cc="a@example.com",
+        subject="Grüße",
+        html_content="größer",
+        from_email="Änne <änne@bücher.example>",
+    )
+
+    with mail_server(enable_SMTPUTF8=True) as (port, mails):
+        result = run_task(task, connections={"smtp_default": post(port)})
+
+    assert result.error is None
+    assert "To: Jürg <jürg@example.com>".encode() in bytes(mails[0])
+    mail = read(mails[0])
+    assert (mail["From"], mail["Subject"]) == ("Änne <änne@bücher.example>", "Grüße")
+    assert mail["X-RcptTo"] == "jürg@example.com, a@example.com"
+    assert mail["Message-ID"].endswith("@bücher.example>")
+    assert next(mail.iter_parts()).get_content().strip() == "größer"
+
+
+@pytest.mark.parametrize("given", ["to", "bcc", "from_email"])
+def test_an_address_that_the_server_cannot_take_is_named(given: str) -> None:
+    usual: dict[str, Any] = {"to": "a@example.com", "subject": "s", "html_content": "h"}
+    task = sdk.EmailOperator(task_id="mail", **{**usual, given: "Jürg <jürg@bücher.example>"})
+
+    with mail_server(enable_SMTPUTF8=False) as (port, mails):
+        result = run_task(task, connections={"smtp_default": post(port)})
+
+    assert (result.state, mails) == ("failed", [])
+    assert (
+        "takes only addresses in ASCII (it offers no SMTPUTF8), and not jürg@bücher.example. Write "
+        "a domain in its ASCII form (xn--…)"
+    ) in (result.error or "")
+
+
+@pytest.mark.parametrize(
+    "secret", [{"login": "m", "password": "cänary"}, {"login": "mä", "password": "p"}]
+)
+def test_a_password_that_is_not_ascii_is_refused_and_not_told(secret: dict[str, str]) -> None:
+    task = sdk.EmailOperator(task_id="mail", to="a@example.com", subject="s", html_content="h")
+    given: dict[str, Any] = {
+        "authenticator": lambda *_: AuthResult(success=True),
+        "auth_require_tls": False,
+    }
+
+    with mail_server(**given) as (port, mails):
+        result = run_task(task, connections={"smtp_default": post(port, **secret)})
+
+    assert mails == []
+    assert "has a login or a password with characters that are not ASCII" in (result.error or "")
+    assert "\\xe4" not in (result.error or "")
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,36 @@ def test_whom_a_mail_server_has_refused_is_told_of_a_mail_that_others_got() -> N
         send(by_mail(port), MESSAGE, [])
 
 
+@pytest.mark.parametrize("bye", ["451 4.3.0 later", None])
+def test_a_message_that_a_mail_server_has_taken_is_not_sent_again(bye: str | None) -> None:
+    with mail_server(bye=bye) as (port, mails):
+        assert send(by_mail(port), MESSAGE, []) is None
+    assert len(mails) == 1
+
+
+def test_addresses_that_are_not_ascii_need_a_mail_server_that_takes_them() -> None:
+    to = ["Jürg <jürg@example.com>", "a@example.com"]
+    with mail_server(enable_SMTPUTF8=True) as (port, mails):
+        assert send(by_mail(port), MESSAGE, to) is None
+    assert mails[0]["X-RcptTo"] == "jürg@example.com, a@example.com"
+    assert "To: Jürg <jürg@example.com>, a@example.com".encode() in bytes(mails[0])
+
+    with (
+        mail_server(enable_SMTPUTF8=False) as (port, mails),
+        pytest.raises(
+            NotificationError, match=r"not jürg@example\.com\. Write a domain in its ASC"
+        ),
+    ):
+        send(by_mail(port), MESSAGE, to)
+    assert mails == []
+
+
+def test_a_sender_of_two_addresses_gets_no_copy() -> None:
+    with mail_server() as (port, mails):
+        send(by_mail(port, extra={"from": "x@example.com, y@example.com"}), MESSAGE, [])
+    assert mails[0]["X-RcptTo"] == "a@example.com, b@example.com"
+
+
 @pytest.mark.parametrize("security", ["tls", "STARTLS", "", False])
 def test_a_security_that_there_is_not_sends_no_password(security: Any) -> None:
     given: dict[str, Any] = {

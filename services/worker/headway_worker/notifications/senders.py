@@ -9,6 +9,7 @@ import smtplib
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from email.message import EmailMessage
+from email.utils import getaddresses
 from http.client import HTTPException, InvalidURL
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
@@ -16,14 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from headway.domain.connection import Connection
-from headway.runtime.mail.server import (
-    TIMEOUT,
-    MailError,
-    mail_server,
-    refusal,
-    refused,
-    sender_of,
-)
+from headway.runtime.mail.server import TIMEOUT, MailError, deliver, refusal, sender_of
 from headway_worker.notifications.message import Message, NotificationError
 
 PAGERDUTY: Final = "https://events.pagerduty.com"
@@ -74,9 +68,8 @@ def by_mail(connection: Connection, message: Message, to: Sequence[str]) -> str 
     mail["Message-ID"] = f"<{message.key}@{sender.rpartition('@')[2].strip('> ') or 'headway'}>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(message.body)
-    with mail_server(connection) as server:
-        lost = server.send_message(mail)
-    return f"Sent, but the mail server has refused {refused(lost)}." if lost else None
+    whom = [address for _, address in getaddresses([str(mail["To"])])]
+    return deliver(connection, mail, getaddresses([str(mail["From"])])[0][1], whom)
 
 
 def by_slack(connection: Connection, message: Message, _: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """A mail that a task sends: HTML, with files, to several receivers."""
 
 import smtplib
-import ssl
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from email import policy
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.domain.connection import Connection
-from headway.runtime.mail.server import MailError, mail_server, refusal, refused, sender_of
+from headway.runtime.mail.server import MailError, deliver, refusal, sender_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +82,13 @@ def send(connection: Connection, letter: Letter) -> str | None:
         )
     made = message(replace(letter, from_email=sender))
     try:
-        with mail_server(connection) as server:
-            lost = server.sendmail(_bare(sender), [_bare(each) for each in receivers], bytes(made))
+        return deliver(connection, made, _bare(sender), [_bare(each) for each in receivers])
     except smtplib.SMTPException as error:
         raise MailError(f"The mail server refuses it: {refusal(error)}") from None
-    except (OSError, ssl.SSLError) as error:
+    except (OSError, UnicodeError) as error:  # the latter for the name of a host
         raise MailError(
             f"The mail server of the connection {connection.conn_id!r} is not reached: {error}"
         ) from None
-    return f"Sent, but the mail server has refused {refused(lost)}." if lost else None
 
 
 def _attached(file: Path) -> MIMEApplication:

@@ -1,8 +1,11 @@
-"""Reach the mail server of a connection, and say what it has refused."""
+"""Give a mail to the mail server of a connection, and say what the server has refused."""
 
 import smtplib
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from email import policy
+from email.message import Message
 from typing import Any, Final
 
 from headway.domain.connection import Connection
@@ -10,6 +13,9 @@ from headway.domain.errors import HeadwayError
 
 TIMEOUT: Final = 20.0
 """Seconds that a mail server may take for each step of its answer."""
+
+QUIT_SECONDS: Final = 2.0
+"""Seconds that a mail server which has taken a mail may take to answer QUIT."""
 
 SECURITIES: Final = ("starttls", "ssl", "none")
 """How a mail server is reached: with TLS from its STARTTLS on, with TLS from the start, or not."""
@@ -21,19 +27,68 @@ class MailError(HeadwayError):
     code = "mail_not_sent"
 
 
-def mail_server(connection: Connection) -> smtplib.SMTP:
-    """Reach the mail server as `security` says; what is none of these sends no password.
+def deliver(
+    connection: Connection, mail: Message, sender: str, receivers: Sequence[str]
+) -> str | None:
+    """Give a mail to the server; return whom of several the server has refused, None for nobody.
 
-    The server is signed in at if the connection has a password.
+    `sender` and `receivers` are addresses without names.  The server is reached as `security` says;
+    what is none of these sends no password.  The mail counts as sent once the server has taken it,
+    whatever becomes of the connection after that.  MailError for what Headway refuses, an
+    SMTPException for what the server refuses, an OSError if the server is not reached.
     """
+    with _signed_in(connection) as server:
+        options = _options(connection, server, [sender, *receivers])
+        content = mail.as_bytes(policy=policy.SMTPUTF8 if options else policy.SMTP)
+        lost = server.sendmail(sender, receivers, content, options)
+    return f"Sent, but the mail server has refused {refused(lost)}." if lost else None
+
+
+@contextmanager
+def _signed_in(connection: Connection) -> Iterator[smtplib.SMTP]:
+    """Reach the mail server, and sign in if the connection has a password."""
     server = _reached(connection)
     try:
         if connection.password is not None:
-            server.login(connection.login or "", connection.password)
-    except BaseException:
+            _sign_in(connection, server, connection.password)
+        yield server
+        _quit(server)
+    finally:
         server.close()
-        raise
-    return server
+
+
+def _sign_in(connection: Connection, server: smtplib.SMTP, password: str) -> None:
+    try:
+        server.login(connection.login or "", password)
+    except UnicodeEncodeError:  # which quotes the password
+        raise MailError(
+            f"The connection {connection.conn_id!r} has a login or a password with characters that "
+            "are not ASCII, which cannot be told to a mail server; give the account others."
+        ) from None
+
+
+def _quit(server: smtplib.SMTP) -> None:
+    """Say goodbye; no answer to that can undo what was sent."""
+    if server.sock is not None:
+        server.sock.settimeout(QUIT_SECONDS)
+    with suppress(OSError):  # an SMTPException is one
+        server.quit()
+
+
+def _options(connection: Connection, server: smtplib.SMTP, addresses: Sequence[str]) -> list[str]:
+    """Return what addresses that are not ASCII need; MailError if the server does not offer it."""
+    wide = [address for address in addresses if not address.isascii()]
+    if not wide:
+        return []
+    server.ehlo_or_helo_if_needed()
+    if not server.has_extn("smtputf8"):
+        raise MailError(
+            f"The mail server of the connection {connection.conn_id!r} takes only addresses in "
+            f"ASCII (it offers no SMTPUTF8), and not {', '.join(wide)}. Write a domain in its "
+            "ASCII form (xn--…); for other characters, use another address, or a mail server that "
+            "offers SMTPUTF8."
+        )
+    return ["SMTPUTF8", "BODY=8BITMIME"]
 
 
 def _reached(connection: Connection) -> smtplib.SMTP:
