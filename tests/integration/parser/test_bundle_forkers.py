@@ -1,10 +1,14 @@
 """Files of a bundle are parsed by forks of a process that has imported their packages."""
 
+import errno
 import logging
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
 
 import psutil
 import pytest
@@ -15,7 +19,7 @@ from headway.db.reads import dag_file_views, dag_views
 from headway.metrics.parser import PRELOADED_PARSES
 from headway_parser.child.bundle_forker import NAME
 from headway_parser.manager import DagFileProcessorManager
-from headway_parser.parse import bundle_forkers, processor
+from headway_parser.parse import bundle_forker, bundle_forkers, processor
 
 PACKAGE = """
 import os
@@ -106,7 +110,7 @@ def kept() -> float:
     return {series.labels: series.value for series in PRELOADED_PARSES.series()}["kept",]
 
 
-def bundle_forker() -> psutil.Process:
+def bundle_forker_process() -> psutil.Process:
     """Return the process that has imported the packages."""
     below = psutil.Process().children(recursive=True)
     (found,) = (
@@ -137,6 +141,28 @@ def test_nothing_is_preloaded_where_the_settings_say_so(
     assert not told("action=preload")
 
 
+def test_files_are_parsed_without_it_while_the_disk_is_full(
+    engine: Engine,
+    installed: Installed,
+    told: Callable[[str], int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full() -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(bundle_forkers, "FIRST_RETRY", 0.1)
+    installed.install("acme")
+    with manager_of(engine, installed.dags) as manager:
+        with monkeypatch.context() as patched:
+            patched.setattr(bundle_forker, "tempfile", SimpleNamespace(TemporaryFile=full))
+            assert parse(manager, engine, installed) == ["own"]
+            until(manager, lambda: told("No space left on device") >= 1)
+            assert told("action=preload_lost bundle=dags") >= 1
+            assert parse(manager, engine, installed) == ["own"]
+        until(manager, lambda: told("action=preload ") == 1)
+        assert parse(manager, engine, installed) == ["preloaded"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_files_are_parsed_while_the_fork_server_of_their_bundle_is_killed_or_stopped(
     engine: Engine,
@@ -149,7 +175,7 @@ def test_files_are_parsed_while_the_fork_server_of_their_bundle_is_killed_or_sto
     monkeypatch.setattr(bundle_forkers, "FIRST_RETRY", 0.1)
     installed.install("acme")
     with preloading(engine, installed, told) as manager:
-        bundle_forker().send_signal(number)
+        bundle_forker_process().send_signal(number)
         assert parse(manager, engine, installed) == ["own"]
         until(manager, lambda: told("action=preload_lost") == 1)
 
@@ -175,6 +201,23 @@ WHAT_FAILS = {
     "scratch": (
         "import tempfile; KEPT = tempfile.mkdtemp()",
         "its import leaves files in the temporary folder",
+    ),
+    "environment": (
+        "os.environ['TZ_OF_ACME'] = 'canary'",
+        "its import changes os.environ (TZ_OF_ACME)",
+    ),
+    "less environment": ("del os.environ['HOME']", "its import changes os.environ (HOME)"),
+    "patch": (
+        "import json; json.dumps = lambda *args, **kwargs: '1'",
+        "its import replaces json.dumps",
+    ),
+    "patch of a class": (
+        "import threading; threading.Thread.run = lambda self: None",
+        "its import replaces threading.Thread.run",
+    ),
+    "patch of headway": (
+        "from headway.sdk.authoring.definition import DAG; DAG.test = lambda self: None",
+        "its import replaces headway.sdk.authoring.definition.DAG.test",
     ),
     "path": ("sys.path.append('/usr')", "its import changes sys.path"),
 }
@@ -219,6 +262,25 @@ def test_a_module_of_the_bundle_comes_before_the_package_that_was_preloaded(
     assert told("has the name of a preloaded module") == 1
 
 
+def test_a_module_of_the_bundle_that_is_on_the_path_for_its_import_only_comes_before_too(
+    engine: Engine, installed: Installed, told: Callable[[str], int]
+) -> None:
+    installed.install("acme")
+    (installed.dags / "lib").mkdir()
+    (installed.dags / "lib" / "acme.py").write_text("import os\nHOME = os.getpid()\n")
+    with preloading(engine, installed, told) as manager:
+        installed.write()
+        file = installed.dags / "d.py"
+        before = "import sys\nsys.path.insert(0, os.path.dirname(__file__) + '/lib')\n"
+        source = file.read_text().replace(
+            "import acme\n", f"{before}import acme\ndel sys.path[0]\n"
+        )
+        file.write_text(source)
+        until(manager, lambda: bool(stored(engine, installed)))
+        assert stored(engine, installed) == ["own"]
+    assert told("lib/acme.py has the name of a preloaded module") == 1
+
+
 def test_an_error_is_stored_of_a_parse_without_preloaded_modules(
     engine: Engine, installed: Installed, told: Callable[[str], int]
 ) -> None:
@@ -255,7 +317,7 @@ def test_it_ends_when_it_has_parsed_nothing_for_long(
 ) -> None:
     installed.install("acme")
     with preloading(engine, installed, told, preload_idle_timeout=1.0) as manager:
-        process = bundle_forker()
+        process = bundle_forker_process()
         until(manager, lambda: told("action=preload_end") == 1)
         until(manager, lambda: not process.is_running())
         assert told("action=preload ") == 1

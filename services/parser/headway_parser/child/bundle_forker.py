@@ -27,6 +27,7 @@ from headway.runtime.processes.linux import become_subreaper, name_process, nati
 from headway.runtime.settings.layer_use import LayerUse
 from headway_parser.child import preloaded
 from headway_parser.child.imports import INSTALLED, STDLIB
+from headway_parser.child.patches import KnownFunctions
 from headway_parser.child.preloaded import Preloaded, Stamps, file_of, stamps_of
 
 NAME: Final = "headway bundle"
@@ -83,6 +84,10 @@ class AbsentTops:
         return None
 
 
+def _environment() -> dict[str, str]:
+    return dict(os.environ)  # noqa: TID251 - what the packages change
+
+
 @dataclass(slots=True)
 class PackageImports:
     """Imports that leave nothing behind but modules, in a process that does nothing else."""
@@ -92,6 +97,8 @@ class PackageImports:
     _before: Sequence[ModuleType] = field(default_factory=lambda: tuple(sys.modules.values()))
     _path: Sequence[str] = field(default_factory=lambda: tuple(sys.path))
     _files: Mapping[int, tuple[int, int]] = field(default_factory=lambda: dict(_open_files()))
+    _environment: Mapping[str, str] = field(default_factory=_environment)
+    _functions: KnownFunctions = field(default_factory=KnownFunctions)
     _absent: AbsentTops = field(default_factory=AbsentTops)
     _folders: Stamps = field(default_factory=lambda: stamps_of(()))
     """Of before the imports: what is installed meanwhile makes all this outdated."""
@@ -100,6 +107,7 @@ class PackageImports:
         finder.install(self.layer)
         notes.forget()
         sys.meta_path.append(self._absent)
+        self._functions.note()
 
     def add(self, name: str) -> None:
         """Import a module; RefusedError if that fails, or leaves more than modules behind."""
@@ -111,6 +119,7 @@ class PackageImports:
         fault = next(chain(self._faults(), self._left()), None)
         if fault is not None:
             raise RefusedError(fault)
+        self._functions.note()
 
     def new(self) -> dict[str, ModuleType]:
         """Return the modules that were imported here."""
@@ -129,11 +138,15 @@ class PackageImports:
         gc.freeze()
 
     def _faults(self) -> Iterator[str]:
-        """Yield why a file would have other modules, or other warnings, than without this."""
+        """Yield why a file would have other modules, functions or warnings than without this."""
         if told := notes.notes():
             yield f"its import has something to tell each file: {told[0]}"
         if tuple(sys.path) != self._path:
             yield "its import changes sys.path"
+        if changed := self._environment.items() ^ _environment().items():
+            yield f"its import changes os.environ ({min(changed)[0]})"
+        if (name := next(self._functions.replaced(), None)) is not None:
+            yield f"its import replaces {name}"
         for name, module in self.new().items():
             if not self._is_known(name, file_of(module)):
                 yield f"it imports {name} of no installed package ({file_of(module)})"

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from headway_parser.child import search_path
 from headway_parser.child.imports import INSTALLED
 from headway_parser.imported_names import imported_names
 
@@ -55,7 +56,8 @@ def keep(preloaded: Preloaded) -> None:
 def begin() -> None:
     """Begin to parse a file; UnfitError when what was preloaded has changed since.
 
-    Random numbers of NumPy begin anew, as Python's own do in a process that was forked.
+    Random numbers of NumPy begin anew, as Python's own do in a process that was forked.  Folders
+    that the file puts on `sys.path` are noted.
     """
     for preloaded in _kept:
         for path, seen in preloaded.stamps.items():
@@ -63,23 +65,32 @@ def begin() -> None:
                 raise UnfitError(f"{path} has changed since it was imported.", outdated=True)
         if (random := sys.modules.get("numpy.random")) is not None:
             random.seed()
+        search_path.watch()
 
 
 def check(root: Path) -> None:
-    """UnfitError when the bundle has a module that would have been imported instead.
+    """UnfitError when there is a module that would have been imported instead.
 
-    The folders of `sys.path` that lie in the bundle come before those of packages.
+    The folders of `sys.path` that lie in the bundle come before those of packages.  The same is
+    assumed of all that the file has put there, also if it has taken them away again.
     """
     for preloaded in _kept:
-        for folder in (entry for entry in sys.path if f"{entry}/".startswith(f"{root}/")):
-            try:
-                entries = os.listdir(folder)  # noqa: PTH208 - names are wanted
-            except NotADirectoryError:
-                raise UnfitError(f"{folder} is on sys.path, and no folder.") from None
-            for entry in entries:
+        own = [entry for entry in sys.path if f"{entry}/".startswith(f"{root}/")]
+        added = [entry for entry in search_path.seen() if entry not in preloaded.stamps]
+        for folder in dict.fromkeys([*own, *added]):
+            for entry in _entries(folder):
                 stem, _, kind = entry.partition(".")
                 if stem in preloaded.tops and (kind in ("", "py") or kind.endswith("so")):
                     raise UnfitError(f"{folder}/{entry} has the name of a preloaded module.")
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder or ".")  # noqa: PTH208 - names are wanted
+    except NotADirectoryError:
+        raise UnfitError(f"{folder} is on sys.path, and no folder.") from None
+    except OSError:
+        return []  # nothing can be imported from there
 
 
 def stamps_of(modules: Iterable[ModuleType]) -> Stamps:

@@ -65,21 +65,19 @@ def start_bundle_forker(
 ) -> Forker:
     """Start a fork server of a bundle, for children like `parse`; wait so long for its imports.
 
-    PreloadError when it does not serve.
+    PreloadError when it does not serve, or when this machine lacks what it needs, such as a place
+    for a file.
     """
-    with tempfile.TemporaryFile() as output:
-        try:
-            child = forker.spawn(server, output.fileno())
-        except (OSError, ForkerError) as error:
-            raise PreloadError(str(error)) from error
-        try:
-            _await_imports(child, seconds)
-        except PreloadError as error:
-            child.close()
-            raise PreloadError(f"{error}{_printed(output)}", error.module) from error
     try:
+        with tempfile.TemporaryFile() as output:
+            child = forker.spawn(server, output.fileno())
+            try:
+                _await_imports(child, seconds)
+            except PreloadError as error:
+                child.close()
+                raise PreloadError(f"{error}{_printed(output)}", error.module) from error
         return Forker.within(child, seconds, sandbox=parse.sandbox, without=WITHOUT)
-    except ForkerError as error:
+    except (OSError, ForkerError) as error:
         raise PreloadError(str(error)) from error
 
 

@@ -154,6 +154,7 @@ class BundleForkers:
                 self._lose(bundle, "it has died")
             if bundle.serving is not None and now >= bundle.serving.used_at + self.idle_seconds:
                 self._end(bundle, "it has parsed nothing for long")
+                bundle.imports.forget()  # of files as old as that
         for each in [each for each in self._leaving if each[0] not in busy]:
             self._leaving.remove(each)
             each[1].close()

@@ -30,6 +30,10 @@ class BundleImports:
         known = imports if before is None else imports.difference(preloaded) | (imports & before)
         self._files[path] = known, now
 
+    def forget(self) -> None:
+        """Forget what files import: each is to be parsed before anything is preloaded again."""
+        self._files.clear()
+
     def wanted(self, since: float) -> tuple[str, ...]:
         """Return what is to be preloaded for the files that were parsed since then."""
         for path in [path for path, (_, at) in self._files.items() if at < since]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headway_parser.child import preloaded
+from headway_parser.child import preloaded, search_path
 from headway_parser.child.preloaded import (
     Preloaded,
     UnfitError,
@@ -18,8 +18,12 @@ from headway_parser.child.preloaded import (
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
+    path, kind = sys.path, type(sys)
     yield
     preloaded._kept.clear()
+    search_path._seen.clear()
+    sys.__class__ = kind
+    sys.path = path
 
 
 def preload(*files: Path, tops: frozenset[str] = frozenset()) -> None:
@@ -73,6 +77,31 @@ def test_a_module_of_the_bundle_with_a_preloaded_name_is_refused(
     with pytest.raises(UnfitError, match="has the name of a preloaded module") as refused:
         check(tmp_path / "dags")
     assert not refused.value.outdated
+
+
+@pytest.mark.parametrize("place", ["dags/lib", "elsewhere"])
+def test_a_module_is_refused_that_was_on_the_path_for_an_import_only(
+    tmp_path: Path, place: str
+) -> None:
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    (folder / "acme.py").touch()
+    preload(*map(Path, filter(None, sys.path)), tops=frozenset({"acme"}))
+    begin()
+    check(tmp_path / "dags")
+
+    sys.path.insert(0, str(folder))
+    sys.path.remove(str(folder))
+    with pytest.raises(UnfitError, match=f"{place}/acme.py has the name of a preloaded module"):
+        check(tmp_path / "dags")
+
+
+def test_a_folder_on_the_path_that_is_not_there_does_no_harm(tmp_path: Path) -> None:
+    preload(*map(Path, filter(None, sys.path)), tops=frozenset({"acme"}))
+    begin()
+
+    sys.path.insert(0, str(tmp_path / "dags" / "absent"))
+    check(tmp_path / "dags")
 
 
 def test_a_package_on_the_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
