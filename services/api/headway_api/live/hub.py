@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from headway.actions.accounts import authenticate
 from headway.db.core.engine import is_transient
 from headway.domain.accounts import permitted_bundles
 from headway.runtime.daemon.bell import Bell
@@ -25,6 +24,7 @@ from headway_api.auth.database import ApiDatabase
 from headway_api.http.refusals import TooManyStreamsError, TooManyTopicsError
 from headway_api.live.feeds import Bundles, Feed, Update
 from headway_api.live.messages import EndReason
+from headway_api.live.stream_checks import StreamChecks
 from headway_api.live.streams import ClientStream, LiveStream, StreamHolder
 from headway_api.live.topics import Topic
 
@@ -40,9 +40,6 @@ SHARE: Final = 12.0
 
 So looks take at most a thirteenth of the time, however much changes, and schedulers keep theirs.
 """
-
-CHECK_EVERY: Final = 2.0
-"""Seconds between two looks at whether the accounts of open streams may still see what they do."""
 
 LONG: Final = 3600.0
 _TOO_SLOW: Final = "57014"
@@ -63,10 +60,11 @@ class LiveHub:
         self._bell, self._lock = Bell(), Lock()
         self._feeds: dict[tuple[Topic, Bundles], Feed] = {}
         self._streams: set[ClientStream] = set()
-        self._check_due = 0.0
+        self._untold: list[Update] = []
         self._noticed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
+        self.checks = StreamChecks(database, self._clock, self._watching, self._end_one)
 
     def begin(self) -> None:
         """Begin to look, for streams of the event loop that runs."""
@@ -74,6 +72,7 @@ class LiveHub:
             self._bell, self._loop = Bell(), asyncio.get_running_loop()
             thread = Thread(target=self._run, name="live", daemon=True)
             thread.start()
+            self.checks.begin()
             self._thread = thread  # not before: whoever closes the hub joins it
 
     @property
@@ -87,6 +86,7 @@ class LiveHub:
         if thread is not None:
             self._bell.stop()
             self._on_loop(self._end_all, EndReason.STOPPING)
+            self.checks.close()
             thread.join()
 
     def ring(self) -> None:
@@ -143,18 +143,17 @@ class LiveHub:
     def step(self, *, noticed: bool) -> float:
         """Look at what is due, or at everything after a notice; return the seconds to wait then.
 
-        No look follows a check of the accounts that has failed, or is overdue.
+        What a look has found is told after a check of the accounts that has not failed.
         """
         with self._lock:
-            feeds, streams = list(self._feeds.values()), list(self._streams)
-        if not streams:
+            feeds, watched = list(self._feeds.values()), bool(self._streams)
+        if not watched:
+            self._untold = []
             return LONG
         now = self._clock.monotonic()
-        if now >= self._check_due:
-            self._check(streams)
-            self._check_due = now + CHECK_EVERY
+        self._tell()
         self._look([feed for feed in feeds if feed.is_due(now, noticed=noticed)])
-        due = min(self._check_due, *(max(feed.due, feed.left_until) for feed in feeds))
+        due = min(max(feed.due, feed.left_until) for feed in feeds)
         return max(due - self._clock.monotonic(), 0.0)
 
     def _run(self) -> None:
@@ -182,34 +181,25 @@ class LiveHub:
         self._noticed = True
         self._clock.wait(self._bell.stopped, seconds)
 
-    def _check(self, streams: Sequence[ClientStream]) -> None:
-        """End the streams whose account may no longer see what it sees, or sees other things."""
-        holders = {stream.holder for stream in streams}
-        tokens = {it.secret.hash for it in holders if it.secret.by_token}
-        sessions = {it.secret.hash for it in holders if not it.secret.by_token}
-        with self._database.writes.connect() as conn:
-            accounts = authenticate.still(conn, tokens, sessions)
-        for stream in streams:
-            now = accounts.get(stream.holder.secret.hash)
-            if now is None:
-                self._on_loop(stream.end, EndReason.SIGNED_OUT)
-            elif now != stream.holder.account:
-                self._on_loop(stream.end, EndReason.ACCOUNT_CHANGED)
+    def _tell(self) -> None:
+        """Have what was found sent to the streams that may still see it; it is kept until then."""
+        if self._untold:
+            self.checks.renew()
+            self._on_loop(_deliver, self._untold)
+            self._untold = []
 
     def _look(self, feeds: Sequence[Feed]) -> None:
         waiting, room = list(reversed(feeds)), LiveRoom(self._given.live_bytes - self._kept())
         while waiting:
-            updates = self._look_on_one_connection(waiting, room)
-            if updates:
-                self._on_loop(_deliver, updates)
+            self._look_on_one_connection(waiting, room)
+            self._tell()
 
-    def _look_on_one_connection(self, waiting: list[Feed], room: "LiveRoom") -> list[Update]:
+    def _look_on_one_connection(self, waiting: list[Feed], room: "LiveRoom") -> None:
         """Look at feeds from the end of the list, until none is left or one takes too long.
 
         The streams of one end for which there is no room.
         """
         reads: Engine = self._database.reads
-        updates = []
         with reads.connect() as conn:
             while waiting:
                 feed, now = waiting.pop(), self._clock.monotonic()
@@ -225,13 +215,12 @@ class LiveHub:
                 if update is None:
                     continue
                 if room.take(feed.size - before):
-                    updates.append(update)
+                    self._untold.append(update)
                 else:
                     log.warning("action=look topic=%s there is no memory left for it", feed.topic)
                     room.take(-feed.size)
                     feed.last = None
                     self._on_loop(_end, feed, EndReason.FULL)
-        return updates
 
     def _kept(self) -> int:
         with self._lock:
@@ -260,6 +249,13 @@ class LiveHub:
             )
         if len(self._streams) >= self._given.streams:
             raise TooManyStreamsError("This process has as many streams as HEADWAY_API_STREAMS.")
+
+    def _watching(self) -> list[ClientStream]:
+        with self._lock:
+            return list(self._streams)
+
+    def _end_one(self, stream: ClientStream, reason: EndReason) -> None:
+        self._on_loop(stream.end, reason)
 
     def _end_all(self, reason: EndReason) -> None:
         for stream in list(self._streams):

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from headway_api.auth.shared_asks import Secret
 from headway_api.http.refusals import NotSignedInError
@@ -11,7 +11,9 @@ from headway_api.live import messages
 from headway_api.live.page_asks import MadePage, PageAsker, PageFailedError, PageName
 
 if TYPE_CHECKING:
+    from headway_api.live.messages import EndReason
     from headway_api.live.page_streams import PageStream
+    from headway_api.live.streams import StreamHolder
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +26,12 @@ SHARE: Final = 4.0
 
 LONGEST_REST: Final = 30.0
 """Seconds after which a page that fails is made again at the latest; the first time it is 1."""
+
+
+Check: TypeAlias = (
+    "Callable[[Collection[StreamHolder]], Awaitable[Mapping[StreamHolder, EndReason]]]"
+)
+"""Returns why streams of these holders are to end now, without those that go on."""
 
 
 class SharedPage:
@@ -39,9 +47,11 @@ class SharedPage:
         name: PageName,
         asker: PageAsker,
         room: asyncio.Semaphore,
+        check: Check,
         forget: Callable[["SharedPage"], None],
     ) -> None:
-        self.name, self._asker, self._room, self._forget = name, asker, room, forget
+        self.name, self._asker, self._room = name, asker, room
+        self._check, self._forget = check, forget
         self.streams: dict[PageStream, None] = {}  # in the order of their begin
         self._wanted = False
         self._failed_rest = 0.0  # the rest after the last making, if that has failed
@@ -79,7 +89,8 @@ class SharedPage:
         """Make and show the page; one that fails is wanted still, for its change is shown once."""
         try:
             made = await self._made(streams)
-            self._show([stream for stream in streams if stream in self.streams], made)
+            if made is not None:
+                await self._show(streams, made)
             self._failed_rest = 0.0
         except Exception as error:
             self._wanted = True
@@ -107,26 +118,31 @@ class SharedPage:
                 continue
         return None
 
-    def _show(self, streams: Sequence["PageStream"], made: MadePage | None) -> None:
-        if made is None:
-            return
+    async def _show(self, streams: Sequence["PageStream"], made: MadePage) -> None:
+        """Show the page by those streams whose holders may still see it, and end the others."""
+        ended = await self._check({stream.holder for stream in streams})
         data = messages.page_data(made.body, in_gzip=made.in_gzip)
         for stream in streams:
-            stream.show(self, made.tag, data)
+            if stream.holder in ended:
+                stream.end(ended[stream.holder])
+            elif stream in self.streams:
+                stream.show(self, made.tag, data)
 
 
 class SharedPages:
     """All pages that streams of a process show.  It belongs to the event loop."""
 
-    def __init__(self, at_once: int) -> None:
+    def __init__(self, at_once: int, check: Check) -> None:
         self._pages: dict[PageName, SharedPage] = {}
-        self._room = asyncio.Semaphore(at_once)
+        self._room, self._check = asyncio.Semaphore(at_once), check
 
     def join(self, stream: "PageStream", name: PageName, asker: PageAsker) -> SharedPage:
         """Have a stream show a page."""
         page = self._pages.get(name)
         if page is None:
-            page = self._pages[name] = SharedPage(name, asker, self._room, self._forget)
+            page = self._pages[name] = SharedPage(
+                name, asker, self._room, self._check, self._forget
+            )
         page.streams[stream] = None
         return page
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from headway.db.accounts import sessions, tokens
+from headway.db.accounts import in_force, sessions, tokens
 from headway.domain.accounts import Account
 from headway.runtime.secrets import bearer
 
@@ -52,5 +52,4 @@ def still(
 
     To ask does not count as a use.
     """
-    found = tokens.in_force(conn, tokens_shown) if tokens_shown else {}
-    return found | (sessions.in_force(conn, sessions_shown, idle) if sessions_shown else {})
+    return in_force.accounts(conn, tokens_shown, sessions_shown, idle)

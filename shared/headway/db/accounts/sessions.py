@@ -1,7 +1,5 @@
 """SQL on sessions: browsers that are signed in, found by the hash of their id."""
 
-from collections.abc import Collection
-
 from sqlalchemy import Connection, text
 
 from headway.db.accounts.accounts import account_of
@@ -19,16 +17,6 @@ FIND = hot("""
       FROM api_session
       JOIN api_account AS its ON its.name = api_session.account
      WHERE api_session.id_hash = :id_hash
-       AND api_session.expires_at > now()
-       AND api_session.seen_at > now() - make_interval(secs => :idle)
-       AND its.disabled_at IS NULL
-""")
-
-FIND_ALL = text("""
-    SELECT api_session.id_hash, its.name, its.role, its.bundles
-      FROM api_session
-      JOIN api_account AS its ON its.name = api_session.account
-     WHERE api_session.id_hash = ANY (:hashes)
        AND api_session.expires_at > now()
        AND api_session.seen_at > now() - make_interval(secs => :idle)
        AND its.disabled_at IS NULL
@@ -78,12 +66,6 @@ def use(conn: Connection, id_hash: bytes, idle: float) -> Account | None:
     if row.stale:
         conn.execute(TOUCH, {"id_hash": id_hash})
     return account_of(row.name, row.role, row.bundles)
-
-
-def in_force(conn: Connection, hashes: Collection[bytes], idle: float) -> dict[bytes, Account]:
-    """Return whose each of these sessions is, without those that have ended or were idle."""
-    rows = conn.execute(FIND_ALL, {"hashes": list(hashes), "idle": idle})
-    return {bytes(row.id_hash): account_of(row.name, row.role, row.bundles) for row in rows}
 
 
 def end(conn: Connection, id_hash: bytes) -> str | None:

@@ -1,6 +1,5 @@
 """SQL on tokens, found by their hash."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,17 +24,6 @@ FIND = hot("""
       FROM api_token AS token
       JOIN api_account AS its ON its.name = token.account
      WHERE token.hash = :hash
-       AND token.revoked_at IS NULL
-       AND (token.expires_at IS NULL OR token.expires_at > now())
-       AND its.disabled_at IS NULL
-""")
-
-FIND_ALL = text("""
-    SELECT token.hash, its.name AS owner, its.role AS owner_role, its.bundles AS owner_bundles,
-           token.role, token.bundles
-      FROM api_token AS token
-      JOIN api_account AS its ON its.name = token.account
-     WHERE token.hash = ANY (:hashes)
        AND token.revoked_at IS NULL
        AND (token.expires_at IS NULL OR token.expires_at > now())
        AND its.disabled_at IS NULL
@@ -116,12 +104,6 @@ def use(conn: Connection, token_hash: bytes) -> UsedToken | None:
     if row.stale:
         conn.execute(TOUCH, {"id": row.id})
     return UsedToken(_permitted(row), row.name)
-
-
-def in_force(conn: Connection, hashes: Collection[bytes]) -> dict[bytes, Account]:
-    """Return what each of these tokens may do, without those that are not in force."""
-    rows = conn.execute(FIND_ALL, {"hashes": list(hashes)})
-    return {bytes(row.hash): _permitted(row) for row in rows}
 
 
 def revoke(conn: Connection, number: int, account: str | None) -> tuple[str, str | None] | None:

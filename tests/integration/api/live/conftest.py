@@ -13,7 +13,7 @@ from tests.integration.api.live.live_client import LiveClient, connect
 
 from headway_api.app import guarded
 from headway_api.http.server import serving
-from headway_api.live import feeds
+from headway_api.live import feeds, stream_checks
 from headway_api.live.hub import LiveHub
 
 
@@ -61,7 +61,11 @@ def on_a_port(api: Api) -> Iterator[LiveApi]:
 
 @pytest.fixture
 def live(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveApi]:
-    """The API on a port; what is finished is looked at when something rings, and not before."""
+    """The API on a port; what is finished is looked at when something rings, and not before.
+
+    Accounts are checked before something is told, and not by the timer.
+    """
     monkeypatch.setattr(feeds, "EVERY", 3600.0)
+    monkeypatch.setattr(stream_checks, "CHECK_EVERY", 3600.0)
     with on_a_port(api) as served:
         yield served

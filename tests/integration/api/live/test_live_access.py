@@ -1,16 +1,24 @@
 """Who sees what in live events, and that a stream ends when that changes."""
 
 from http.client import HTTPConnection
+from threading import Event
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from tests.integration.api.conftest import PASSWORD, Api
 from tests.integration.api.live.conftest import LiveApi
 from tests.integration.api.live.test_live_topics import RUN
 
-from headway.domain.accounts import AccountRole
+from headway.actions.accounts import authenticate
+from headway.db.core.engine import reader
+from headway.db.reads.live.live_entries import LiveEntries
+from headway.domain.accounts import Account, AccountRole
 from headway.testing.data import seed
-from headway_api.live import hub
+from headway_api.live import feeds, stream_checks
+from headway_api.live.feeds import Bundles
+from headway_api.live.topics import Topic
 
 PAUSE = text("UPDATE dag SET paused = NOT paused")
 HIDDEN = ("dag:etl", f"run:etl/{RUN}", f"task:etl/{RUN}/work", "backfill:1")
@@ -24,6 +32,15 @@ CHANGES = {
     "token's role": "UPDATE api_token SET role = 'viewer'",
 }
 REASONS = dict.fromkeys(("role", "bundles", "token's role"), "account_changed")
+
+
+@pytest.fixture
+def checking(live: LiveApi, monkeypatch: pytest.MonkeyPatch) -> LiveApi:
+    """The API on a port, whose timer checks accounts often."""
+    live.hub.checks.close()
+    monkeypatch.setattr(stream_checks, "CHECK_EVERY", 0.05)
+    live.hub.checks.begin()
+    return live
 
 
 def backfill(api: Api) -> None:
@@ -128,10 +145,11 @@ def test_each_topic_is_asked_for_once_for_each_set_of_bundles(live: LiveApi) -> 
 def test_a_stream_ends_before_it_tells_anything_that_follows_a_change_of_its_account(
     live: LiveApi, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    monkeypatch.setattr(hub, "CHECK_EVERY", 0.0)
+    monkeypatch.setattr(stream_checks, "HOLDS", 0.0)
     seed.store(live.api.engine, seed.dag())
     client = live.open(live.api.token("ann"), "dag:etl")
     client.next()
+    live.hub.checks._holds_until = 0.0
 
     with live.api.engine.begin() as conn:
         conn.execute(text(CHANGES[change]))
@@ -144,10 +162,8 @@ def test_a_stream_ends_before_it_tells_anything_that_follows_a_change_of_its_acc
         client.next()
 
 
-def test_a_stream_ends_by_itself_some_time_after_its_session(
-    live: LiveApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hub, "CHECK_EVERY", 0.05)
+def test_a_stream_ends_by_itself_some_time_after_its_session(checking: LiveApi) -> None:
+    live = checking
     live.api.account("ann")
     browser = live.api.client()
     browser.post("/auth/session", json={"username": "ann", "password": PASSWORD})
@@ -164,13 +180,86 @@ def test_a_stream_ends_by_itself_some_time_after_its_session(
     ended.close()
 
 
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_stream_ends_while_a_look_hangs_after_a_change_of_its_account(
+    checking: LiveApi, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    seed.store(checking.api.engine, seed.dag())
+    client = checking.open(checking.api.token("ann"), "dag:etl")
+    client.next()
+    hangs, goes_on = Event(), Event()
+
+    def hang(conn: Connection, topic: Topic, bundles: Bundles) -> LiveEntries | None:
+        hangs.set()
+        goes_on.wait(60)
+        return read(conn, topic, bundles)
+
+    read = feeds.read
+    monkeypatch.setattr(feeds, "read", hang)
+    checking.closing.callback(goes_on.set)
+    checking.hub.ring()
+    assert hangs.wait(60)
+
+    with checking.api.engine.begin() as conn:
+        conn.execute(text(CHANGES[change]))
+    last = client.next()
+
+    assert not goes_on.is_set()
+    assert (last.name, last.data) == ("bye", {"reason": REASONS.get(change, "signed_out")})
+
+
+def test_all_streams_are_checked_by_one_statement(live: LiveApi) -> None:
+    live.api.account("ann")
+    browser = live.api.client()
+    browser.post("/auth/session", json={"username": "ann", "password": PASSWORD})
+    cookie = {"Cookie": f"headway={browser.cookies['headway']}"}
+    tokens = [live.api.token(name) for name in ("bert", "carl")]
+    clients = [live.open(token, "home") for token in (*tokens, *tokens)]
+    clients.append(live.open("", "home", **cookie))
+    for client in clients:
+        client.next()
+    live.count(reader(live.api.app.state.database.writes))
+
+    live.hub.checks.check()
+
+    assert sum(live.statements.values()) == 1
+    assert len(live.hub._streams) == len(clients)
+
+
+def test_what_was_found_is_told_after_a_check_that_has_failed(
+    live: LiveApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_checks, "HOLDS", 0.0)
+    seed.store(live.api.engine, seed.dag())
+    client = live.open(live.api.token("ann"), "dag:etl")
+    client.next()
+    live.hub.checks._holds_until = 0.0
+    failed: list[str] = []
+
+    def fails_once(*given: Any) -> dict[bytes, Account]:
+        if not failed:
+            failed.append("once")
+            raise NoConnectionLeft("none is left")
+        return still(*given)
+
+    still = authenticate.still
+    monkeypatch.setattr(authenticate, "still", fails_once)
+    with live.api.engine.begin() as conn:
+        conn.execute(PAUSE)
+    live.hub.ring()
+
+    assert client.next().data["changed"]["dag"]["paused"] is True
+    assert failed
+
+
 def test_an_account_that_has_not_changed_keeps_its_stream_and_is_not_noted_as_used(
     live: LiveApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "CHECK_EVERY", 0.0)
+    monkeypatch.setattr(stream_checks, "HOLDS", 0.0)
     seed.store(live.api.engine, seed.dag())
     client = live.open(live.api.token("ann", AccountRole.VIEWER, ("main",)), "dag:etl")
     client.next()
+    live.hub.checks._holds_until = 0.0
     used = text("SELECT last_used_at FROM api_token")
     with live.api.engine.begin() as conn:
         conn.execute(text("UPDATE api_token SET last_used_at = now() - interval '1 hour'"))

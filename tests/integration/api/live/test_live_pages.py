@@ -1,6 +1,7 @@
 """Pages that streams send: to whom, how often they are made, and what they have in them."""
 
 import gzip
+import math
 from base64 import b64decode
 from http.client import HTTPConnection
 from urllib.parse import urlencode
@@ -15,7 +16,7 @@ from headway.domain.accounts import AccountRole
 from headway.testing.data import seed
 from headway.testing.time.clock import until
 from headway_api.auth.shared_asks import Secret
-from headway_api.live import hub, shared_pages
+from headway_api.live import hub, shared_pages, stream_checks
 from headway_api.live.page_asks import MadePage, PageAsker, PageName
 
 VIEWER, OPERATOR, ADMIN = AccountRole.VIEWER, AccountRole.OPERATOR, AccountRole.ADMIN
@@ -150,26 +151,47 @@ def test_what_is_hidden_is_not_sent(live: LiveApi, made: list[PageName]) -> None
 def test_a_page_is_asked_for_by_somebody_who_still_may(
     live: LiveApi, made: list[PageName], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "CHECK_EVERY", 3600.0)
-    tabs = {name: tab(live, live.api.token(name, VIEWER)) for name in ("anna", "bert")}
-    for each in tabs.values():
-        each.next()
+    live.hub.checks._holds_until = math.inf
+    first, second = (tab(live, live.api.token(name, VIEWER)) for name in ("anna", "bert"))
+    assert page(first.next()) == page(second.next())
     made.clear()
-    for name, other in (("anna", "bert"), ("bert", "anna")):
-        with live.api.engine.begin() as conn:
-            conn.execute(text("UPDATE api_token SET revoked_at = NULL"))
-            conn.execute(REVOKE, {"name": name})
-        pause(live)
+    with live.api.engine.begin() as conn:
+        conn.execute(REVOKE, {"name": "anna"})
+    pause(live)
 
-        assert page(tabs[other].next())
-        tabs[name].next()  # until its stream is looked at and ends, it is told as before
-    assert len(made) == 3  # one of both was asked for by who may not
+    assert page(second.next())
+    assert first.next().data == {"reason": "signed_out"}
+    assert len(made) == 2  # at first it was asked for by who may not
+
+
+def test_who_loses_its_rights_while_a_page_is_made_does_not_get_it(
+    live: LiveApi, made: list[PageName], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live.hub.checks._holds_until = math.inf
+    tabs = [tab(live, live.api.token(name, VIEWER)) for name in ("anna", "bert")]
+    for each in tabs:
+        each.next()
+    ask = PageAsker.ask
+
+    async def revoked_meanwhile(
+        asker: PageAsker, name: PageName, secret: Secret, known: str
+    ) -> MadePage | None:
+        found = await ask(asker, name, secret, known)
+        with live.api.engine.begin() as conn:
+            conn.execute(REVOKE, {"name": "anna"})
+        return found
+
+    monkeypatch.setattr(PageAsker, "ask", revoked_meanwhile)
+    pause(live)
+
+    assert tabs[0].next().data == {"reason": "signed_out"}
+    assert page(tabs[1].next())
 
 
 def test_who_has_got_other_rights_makes_no_page_for_those_that_have_not(
-    live: LiveApi, made: list[PageName], monkeypatch: pytest.MonkeyPatch
+    live: LiveApi, made: list[PageName]
 ) -> None:
-    monkeypatch.setattr(hub, "CHECK_EVERY", 3600.0)
+    live.hub.checks._holds_until = math.inf
     tabs = [tab(live, live.api.token(name, VIEWER)) for name in ("anna", "bert")]
     for each in tabs:
         each.next()
@@ -177,23 +199,28 @@ def test_who_has_got_other_rights_makes_no_page_for_those_that_have_not(
         conn.execute(text("UPDATE api_account SET role = 'admin' WHERE name = 'anna'"))
         conn.execute(text("UPDATE api_token SET role = 'admin'"))
     pause(live)
-    still = [page(each.next()) for each in tabs]
+
+    assert tabs[0].next().data == {"reason": "account_changed"}
+    assert "Backfill</a>" not in page(tabs[1].next())
     with live.api.engine.begin() as conn:
         conn.execute(text("UPDATE api_account SET role = 'admin' WHERE name = 'bert'"))
     made.clear()
     pause(live)
-    until(lambda: len(made) == 2, "both were asked for it")
+    [its] = live.api.app.state.shared_pages._pages.values()
+    until(lambda: made and its._task is None, "it was asked for and refused")
+    live.hub.checks.check()
 
-    assert not any("Backfill</a>" in each for each in still)
+    assert tabs[1].next().data == {"reason": "account_changed"}
 
 
 @pytest.mark.parametrize("change", ["revoked_at = now()", "expires_at = now()"])
 def test_a_stream_ends_with_its_token(
     live: LiveApi, made: list[PageName], monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    monkeypatch.setattr(hub, "CHECK_EVERY", 0.0)
+    monkeypatch.setattr(stream_checks, "HOLDS", 0.0)
     client = tab(live, live.api.token("anna"))
     client.next()
+    live.hub.checks._holds_until = 0.0
     with live.api.engine.begin() as conn:
         conn.execute(text(f"UPDATE api_token SET {change}"))
     made.clear()
@@ -307,8 +334,7 @@ def test_what_is_no_page_is_given_up(live: LiveApi, made: list[PageName], wrong:
     with live.api.engine.begin() as conn:
         conn.execute(REVOKE, {"name": "anna"})
     until(lambda: len(live.hub._streams) == 2, "it has opened none")
-    live.hub._check_due = 0.0
-    live.hub.ring()
+    live.hub.checks.check()
 
     assert client.next().name == "bye"
     assert other.next().name == "bye"

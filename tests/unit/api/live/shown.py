@@ -1,16 +1,17 @@
 """Streams of tabs on a page that a test makes, rather than the application."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from headway.domain.accounts import Account, AccountRole
 from headway_api.auth.shared_asks import Secret
 from headway_api.http.refusals import NotSignedInError
 from headway_api.live import differences
 from headway_api.live.feeds import Feed, Shown, Update
-from headway_api.live.messages import EventName
+from headway_api.live.messages import EndReason, EventName
 from headway_api.live.page_asks import MadePage, PageName
 from headway_api.live.page_streams import PageStream
 from headway_api.live.shared_pages import SharedPages
@@ -77,6 +78,17 @@ def tab(
     holder = StreamHolder(Account("ann", AccountRole.VIEWER), Secret(secret, by_token=True))
     shown = dict(zip((EventName.PAGE, EventName.CELLS), names, strict=False))
     return PageStream(holder, [its], pages, (asker, shown), last_event_id)  # type: ignore[arg-type]
+
+
+def pages_of(
+    at_once: int = 1, ended: Mapping[bytes, EndReason] = MappingProxyType({})
+) -> SharedPages:
+    """Return pages for streams of which those with these hashes are to end."""
+
+    async def check(holders: Collection[StreamHolder]) -> dict[StreamHolder, EndReason]:
+        return {it: ended[it.secret.hash] for it in holders if it.secret.hash in ended}
+
+    return SharedPages(at_once, check)
 
 
 async def settled() -> None:

@@ -6,12 +6,22 @@ from base64 import b64decode
 from collections.abc import Iterator
 
 import pytest
-from tests.unit.api.live.shown import CELLS, PAGE, ToldAsker, feed, in_loop, settled, tab, update
+from tests.unit.api.live.shown import (
+    CELLS,
+    PAGE,
+    ToldAsker,
+    feed,
+    in_loop,
+    pages_of,
+    settled,
+    tab,
+    update,
+)
 
 from headway_api.live import shared_pages
+from headway_api.live.messages import EndReason
 from headway_api.live.page_asks import PageFailedError
 from headway_api.live.page_streams import PageStream
-from headway_api.live.shared_pages import SharedPages
 
 
 def taken(stream: PageStream) -> Iterator[tuple[str, str, str]]:
@@ -29,7 +39,7 @@ def _no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_page_is_made_once_for_all_tabs_that_show_it() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         asker.go.set()
         tabs = [tab(pages, asker, its) for _ in range(5)]
         await settled()
@@ -42,7 +52,7 @@ def test_a_page_is_made_once_for_all_tabs_that_show_it() -> None:
 
 def test_a_page_of_other_rights_is_made_apart() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         asker.go.set()
         tabs = [tab(pages, asker, its, names=[each]) for each in (PAGE, CELLS)]
         await settled()
@@ -57,7 +67,7 @@ def test_a_page_of_other_rights_is_made_apart() -> None:
 
 def test_however_often_something_changes_while_a_page_is_made_it_is_made_once_more() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         stream = tab(pages, asker, its)
         await asker.begun.wait()
         for _ in range(100):
@@ -81,7 +91,7 @@ def test_a_page_rests_as_long_as_it_took_many_times(monkeypatch: pytest.MonkeyPa
         await sleep(0)
 
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         asker.go.set()
         stream = tab(pages, asker, its)
         await settled()
@@ -99,7 +109,7 @@ def test_a_page_rests_as_long_as_it_took_many_times(monkeypatch: pytest.MonkeyPa
 
 def test_a_tab_that_takes_nothing_gets_the_newest_page_alone() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         asker.go.set()
         slow = tab(pages, asker, its, names=[PAGE, CELLS])
         await settled()
@@ -118,7 +128,7 @@ def test_a_tab_that_takes_nothing_gets_the_newest_page_alone() -> None:
 
 def test_a_page_that_somebody_joins_while_it_is_made_is_made_anew_for_the_newcomer() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         tab(pages, asker, its)
         await asker.begun.wait()
         later = tab(pages, asker, its)
@@ -132,7 +142,7 @@ def test_a_page_that_somebody_joins_while_it_is_made_is_made_anew_for_the_newcom
 
 def test_a_feed_that_nobody_has_looked_at_is_waited_for() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed(looked_at=False)
+        pages, asker, its = pages_of(), ToldAsker(), feed(looked_at=False)
         asker.go.set()
         stream = tab(pages, asker, its)
         await settled()
@@ -148,7 +158,7 @@ def test_a_feed_that_nobody_has_looked_at_is_waited_for() -> None:
 
 def test_who_comes_back_with_the_page_gets_it_only_when_it_is_another() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         asker.go.set()
         back = tab(pages, asker, its, last_event_id="tag1")
         await settled()
@@ -165,13 +175,27 @@ def test_who_comes_back_with_the_page_gets_it_only_when_it_is_another() -> None:
 
 def test_if_one_has_lost_its_rights_another_one_asks() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(refused={b"revoked"}), feed()
+        pages, asker, its = pages_of(), ToldAsker(refused={b"revoked"}), feed()
         asker.go.set()
         tabs = [tab(pages, asker, its, secret=each) for each in (b"revoked", b"revoked", b"good")]
         await settled()
 
         assert asker.asked == [(b"revoked", ""), (b"good", "")]
         assert [found for _, _, found in taken(tabs[2])] == ["/dags/etl 1"]
+
+    in_loop(test)
+
+
+def test_a_page_is_not_shown_to_who_has_lost_its_rights_while_it_was_made() -> None:
+    async def test() -> None:
+        pages = pages_of(ended={b"revoked": EndReason.SIGNED_OUT})
+        asker, its = ToldAsker(), feed()
+        asker.go.set()
+        tabs = [tab(pages, asker, its, secret=each) for each in (b"good", b"revoked")]
+        await settled()
+
+        assert [len(list(taken(each))) for each in tabs] == [1, 0]
+        assert [each._reason for each in tabs] == [None, EndReason.SIGNED_OUT]
 
     in_loop(test)
 
@@ -184,7 +208,7 @@ def test_a_page_that_fails_is_made_again_without_another_change(
     sleep = asyncio.sleep
 
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(fault=fault), feed()
+        pages, asker, its = pages_of(), ToldAsker(fault=fault), feed()
         asker.go.set()
 
         async def rest(seconds: float) -> None:
@@ -214,7 +238,7 @@ def test_a_page_that_fails_for_a_day_is_made_again_after_it(
     sleep = asyncio.sleep
 
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(fault=PageFailedError("503")), feed()
+        pages, asker, its = pages_of(), ToldAsker(fault=PageFailedError("503")), feed()
         asker.go.set()
 
         async def rest(_: float) -> None:
@@ -235,7 +259,7 @@ def test_a_page_that_fails_for_a_day_is_made_again_after_it(
 
 def test_tabs_that_come_and_go_have_one_making_at_a_time() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(8), ToldAsker(), feed()
+        pages, asker, its = pages_of(8), ToldAsker(), feed()
         for _ in range(5):
             stream = tab(pages, asker, its)
             await settled()
@@ -255,7 +279,7 @@ def test_tabs_that_come_and_go_have_one_making_at_a_time() -> None:
 
 def test_a_page_that_nobody_shows_any_more_is_forgotten() -> None:
     async def test() -> None:
-        pages, asker, its = SharedPages(1), ToldAsker(), feed()
+        pages, asker, its = pages_of(), ToldAsker(), feed()
         tabs = [tab(pages, asker, its) for _ in range(2)]
         await asker.begun.wait()
         for each in tabs:

@@ -11,6 +11,7 @@ from fastapi import Header, Path, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from headway.db.core.engine import is_transient
 from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.domain.errors import LogsError
 from headway_api.airflow.results.log_pieces import StoredLog
@@ -18,6 +19,8 @@ from headway_api.airflow.results.stored_logs import attempt_of, log_of
 from headway_api.auth.caller import AnyCaller
 from headway_api.http.refusals import TooManyStreamsError
 from headway_api.live.hub import LiveHub
+from headway_api.live.routes import holder_of
+from headway_api.live.streams import StreamHolder
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.rendering import part
 from headway_api.pages.frame.routing import page_router
@@ -75,9 +78,10 @@ def follow_log(  # noqa: PLR0913, PLR0917 - what names the log, and from where o
     streams.check_room(caller.account.name)
     at = start if last_event_id is None else last_event_id
     place = addresses.log(dag_id, run_id, task_id, map_index, attempt)
-    following = FollowedLog(log_of(name, found), at, place, request.app.state.live)
+    holder, live = holder_of(caller, request), request.app.state.live
+    following = FollowedLog(log_of(name, found), at, place, holder, live)
     return StreamingResponse(
-        following.events(streams, caller.account.name),
+        following.events(streams),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
@@ -90,17 +94,20 @@ class FollowedLog:
     log: StoredLog
     at: int
     place: str
+    holder: StreamHolder
     hub: LiveHub
-    """Tells whether this process goes on."""
+    """Tells whether this process goes on, and whether the holder may still see the log."""
 
-    async def events(self, streams: LogStreams, account: str) -> AsyncGenerator[bytes]:
+    _is_over: bool = False
+
+    async def events(self, streams: LogStreams) -> AsyncGenerator[bytes]:
         """Yield lines as they come, for a while."""
-        loop = asyncio.get_running_loop()
+        loop, account = asyncio.get_running_loop(), self.holder.account.name
         until = loop.time() + LASTS
         streams.open[account] += 1
         try:
             yield _BEGIN
-            while loop.time() < until and self.hub.is_open:
+            while loop.time() < until and self.hub.is_open and not self._is_over:
                 event = await run_in_threadpool(self._next)
                 if event is None:
                     await asyncio.sleep(EVERY)
@@ -117,9 +124,19 @@ class FollowedLog:
             window = log_window.after(self.log, self.at)
         except LogsError:  # the worker may be away for a moment
             return None
-        if not window.lines:
+        if not window.lines or not self._is_seen():
             return None
         self.at = window.end
         lines = part("lines.html", {"lines": window.lines, "place": self.place})
         data = "".join(f"data: {line}\n" for line in lines.splitlines())
         return f"id: {window.end}\n{data}\n".encode()
+
+    def _is_seen(self) -> bool:
+        """Tell whether the holder may still see the log; not so, for now, without a database."""
+        try:
+            self._is_over = bool(self.hub.checks.ended({self.holder}))
+        except Exception as error:
+            if not is_transient(error):
+                raise
+            return False
+        return not self._is_over
