@@ -4,6 +4,7 @@ import os
 import re
 import signal
 from typing import Final
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import text
@@ -12,6 +13,11 @@ from tests.browser.conftest import Watched
 pytestmark = [pytest.mark.browser, pytest.mark.services]
 
 _API: Final = text("SELECT pid FROM process WHERE kind = 'api' AND ended_at IS NULL")
+
+_WRITES: Final = text(
+    "SELECT 1 FROM task_instance JOIN dag_run ON dag_run.id = dag_run_id"
+    " WHERE dag_run.dag_id = 'minutes' AND task_instance.state = 'running'"
+)
 
 AT_THE_END: Final = "scrollY > 100"
 """Whether a log that is followed is longer than the window, and has been scrolled to its end."""
@@ -99,6 +105,29 @@ def test_lines_come_to_an_open_log_while_its_end_is_in_sight(desk: Watched) -> N
     page.locator(".log .text", has_text=re.compile(f"^page {last + 4}$")).wait_for()
     assert page.evaluate("scrollY") == 0
     assert [problem for problem in desk.problems if "404" not in problem] == []
+
+
+def test_a_log_from_a_line_on_is_followed_for_more_lines_than_a_page_has(desk: Watched) -> None:
+    page, run = desk.page, desk.shop.stack.trigger("minutes")
+    address = f"/dags/minutes/runs/{quote(run.run_id)}/tasks/write/attempts/1/log"
+    desk.shop.stack.until(lambda conn: conn.execute(_WRITES).first(), "a task that writes")
+    desk.go(address)
+    page.locator(".log .text", has_text=re.compile(r"^minute \d+$")).first.wait_for()
+    line = page.locator(".log .at").last.get_attribute("href")
+    page.goto(desk.shop.address + str(line))
+    page.locator("#follow[data-stream]").wait_for()
+    first = int(page.locator(".log .text").first.inner_text().split()[-1])
+    page.locator(".log .text", has_text=re.compile(f"^minute {first + 90}$")).wait_for()
+
+    with page.expect_response(lambda answer: "/log?" in answer.url):
+        page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    page.locator("#follow:not([data-stream])").wait_for()
+
+    page.locator(".log .text", has_text=re.compile(f"^minute {first + 180}$")).wait_for()
+    assert not page.get_by_role("link", name="Later lines").is_visible()
+    shown = page.locator(".log li").evaluate_all("lines => lines.map(line => line.id)")
+    assert len(shown) == len(set(shown))
+    assert desk.problems == []
 
 
 def test_no_text_of_a_dag_becomes_markup(desk: Watched) -> None:

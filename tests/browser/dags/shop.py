@@ -80,3 +80,17 @@ def exports() -> None:
 
 
 exports()
+
+
+@dag(schedule=None, start_date=START)
+def minutes() -> None:
+    @task
+    def write() -> None:
+        for number in range(2_000):
+            print("minute", number)
+            sleep(0.05)
+
+    write()
+
+
+minutes()

@@ -91,8 +91,10 @@ def test_only_the_end_of_a_log_that_grows_is_followed(
     stream = addresses.log_stream(place, log.stat().st_size)
     assert f'data-stream="{stream}"' in one.get(PAGE).text
     assert "data-stream" not in one.get(PAGE, params={"from": 0}).text
+    assert "data-runs" in one.get(PAGE, params={"from": 0}).text
     end(engine)
     assert "data-stream" not in one.get(PAGE).text
+    assert "data-runs" not in one.get(PAGE).text
 
 
 def test_nobody_follows_the_log_of_an_attempt_that_has_ended(

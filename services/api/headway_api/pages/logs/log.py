@@ -45,13 +45,14 @@ def show_log(  # noqa: PLR0913, PLR0917 - what names the log, and which part of 
         window = log_window.after(log, start)
     else:
         window = log_window.before(log, before)
-    follows = not wanted and window.end == window.size and found.attempt.ended_at is None
+    runs = not wanted and found.attempt.ended_at is None
     context = {
         "name": name,
         "listed": found,
         "window": window,
         "wanted": wanted,
         "kinds": list(LogKind),
-        "follows": follows,
+        "runs": runs,
+        "follows": runs and window.end == window.size,
     }
     return page(request, "log.html", caller, context)

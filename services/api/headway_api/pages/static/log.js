@@ -7,43 +7,54 @@ const MOST = 400; // lines that stay in the page
 const NEAR = 60; // pixels from the end that count as the end
 const begun = new WeakSet();
 const LAST = 2_000; // milliseconds in which the last lines come after the page of the end
-let followed = null;
+let followed = null; // the list that lines come to, and the stream, which is closed while nobody sees the tab
 let ending = 0;
 
 /** Follow the log of the page, if its end is shown and its attempt runs. */
 export function followLog() {
-  const address = document.getElementById("follow")?.dataset.stream;
-  if (document.hidden) return close();
+  const box = document.getElementById("follow");
   clearTimeout(ending);
-  if (!address) {
-    ending = setTimeout(close, LAST);
-    return;
-  }
-  const log = address.split("?")[0];
-  if (followed?.log === log) return;
-  close();
-  followed = { log, stream: opened(document.querySelector("#follow .log"), address) };
+  if (document.hidden) return followed?.stream?.close();
+  // A page from a byte on has no stream any more once there are more lines than a page has.
+  const address = box?.dataset.stream ?? ("runs" in (box?.dataset ?? {}) ? followed?.address : undefined);
+  if (address) begin(box.querySelector(".log"), address);
+  else ending = setTimeout(close, LAST);
+  for (const link of document.querySelectorAll(".later")) link.hidden = Boolean(address);
 }
 
 /** Have the log be followed while its tab is seen. */
 export function listenForLog() {
   document.addEventListener("visibilitychange", followLog);
   window.addEventListener("pageshow", followLog);
-  window.addEventListener("pagehide", close);
+  window.addEventListener("pagehide", () => followed?.stream?.close());
 }
 
 function close() {
   clearTimeout(ending);
-  followed?.stream.close();
+  followed?.stream?.close();
   followed = null;
 }
 
-function opened(list, address) {
+/** Have lines come to the list, from where they have come to. */
+function begin(list, address) {
+  if (followed?.list !== list) {
+    close();
+    followed = { list, address, at: null, stream: null };
+  }
+  if (followed.stream && followed.stream.readyState !== EventSource.CLOSED) return;
+  followed.stream = opened(followed);
+}
+
+function opened(its) {
+  const { list } = its;
+  const address = new URL(its.address, location.href);
+  if (its.at) address.searchParams.set("from", its.at);
   const stream = new EventSource(address); // lines that come again are known by their ids
   if (!begun.has(list)) toTheEnd();
   begun.add(list);
   keepOut(list);
   stream.onmessage = (event) => {
+    its.at = event.lastEventId;
     const atEnd = isAtEnd();
     for (const line of parsed(`<ol>${event.data}</ol>`).querySelectorAll("li")) {
       if (!document.getElementById(line.id)) list.append(document.adoptNode(line));
