@@ -1,5 +1,7 @@
 """Cells of a grid by mouse and keyboard, rows that are scrolled to, and a rectangle of cells."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Position
 from tests.browser.conftest import Watched
@@ -10,6 +12,16 @@ pytestmark = [pytest.mark.browser, pytest.mark.services]
 def cell(desk: Watched, task: str, nth: int) -> tuple[Locator, Position]:
     """Return the row of a task, and where its cell of the nth run is."""
     return desk.page.locator(f".cells[data-task='{task}']"), {"x": 16.0 * nth + 8, "y": 8.0}
+
+
+def resize(desk: Watched, tasks: int) -> None:
+    """Have the DAG `sizes` so many tasks, as it never had before."""
+    stack = desk.shop.stack
+    before = stack.dag("sizes").version
+    assert before is not None
+    file = stack.dags / "sizes.py"
+    file.write_text(re.sub(r"TASKS = \d+", f"TASKS = {tasks}", file.read_text()))
+    stack.wait_for_version("sizes", before + 1)
 
 
 def test_a_click_opens_a_cell_and_the_address_says_which(desk: Watched) -> None:
@@ -142,3 +154,48 @@ def test_a_rectangle_is_outlined_in_rows_that_a_script_has_drawn(desk: Watched) 
         desk.page.locator(f".cells[data-task='{task}'] .chosen").wait_for(state="attached")
     assert desk.page.locator(".grid .chosen").count() == 3
     assert not desk.page.locator(".paging").is_visible()
+
+
+def test_a_grid_follows_when_its_tasks_become_few_and_many_again(desk: Watched) -> None:
+    page, stack = desk.page, desk.shop.stack
+    resize(desk, 61)
+    stack.run("sizes")
+    desk.go("/dags/sizes?runs=1")
+    page.locator("#live", has_text="live").wait_for()
+    page.locator(".grid tr.gap").first.wait_for(state="attached")
+    page.evaluate("window.isSame = true")
+
+    resize(desk, 45)
+    run = stack.trigger("sizes")
+
+    page.locator(f".columns a[aria-label='{run.run_id}: success']").wait_for()
+    page.locator(".grid tr.gap").first.wait_for(state="detached")
+    page.locator(".cells[data-task='part_44'][aria-label$='1 success']").wait_for()
+    page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+    assert page.locator(".grid tbody tr").count() == 45
+    assert not page.locator("tbody[data-cells]").count()
+
+    resize(desk, 62)
+    run = stack.trigger("sizes")
+
+    page.locator(".grid tr.gap").first.wait_for(state="attached")
+    page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+    page.locator(".cells[data-task='part_61'][aria-label$='1 success']").wait_for()
+    page.locator(f".columns a[aria-label='{run.run_id}: success']").wait_for()
+    assert page.evaluate("window.isSame")
+    assert desk.problems == []
+
+
+def test_a_grid_that_gets_rows_again_follows(desk: Watched) -> None:
+    page, stack = desk.page, desk.shop.stack
+    resize(desk, 63)
+    desk.go("/dags/sizes?runs=1&state=running")
+    page.locator("#live", has_text="live").wait_for()
+    for _ in range(2):
+        page.locator(".empty", has_text="No run matches").wait_for()
+        run = stack.trigger("sizes")
+        page.locator(f".columns a[aria-label='{run.run_id}: running']").wait_for()
+        page.locator(".cells[data-task='part_00'][aria-label$='1 success']").wait_for()
+        page.locator(".grid tr.gap").first.wait_for(state="attached")
+    page.locator(".empty", has_text="No run matches").wait_for()
+    assert desk.problems == []

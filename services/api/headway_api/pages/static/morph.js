@@ -1,18 +1,24 @@
 // Make one tree of elements like another one, and leave alone what is the same: the focus, the
 // selection, what is typed and how far a box is scrolled stay.
 
-const kept = new WeakSet();
+const kept = new WeakMap();
 
-/** Leave what is in this element to the script that draws it; its attributes are the page's. */
-export function keepOut(element) {
-  kept.add(element);
+/**
+ * Leave what is in this element to the script that draws it; its attributes are the page's.
+ * When `isOver` says so of what a page has in its place, the page draws it again.
+ */
+export function keepOut(element, isOver = () => false) {
+  kept.set(element, isOver);
 }
 
 /** Make `old` like `wanted`. */
 export function morph(old, wanted) {
   if (old.isEqualNode(wanted)) return;
   copyAttributes(old, wanted);
-  if (kept.has(old)) return;
+  if (kept.has(old)) {
+    if (!kept.get(old)(wanted)) return;
+    kept.delete(old);
+  }
   const before = [...old.childNodes];
   const after = [...wanted.childNodes];
   for (let nth = 0; nth < after.length; nth += 1) {

@@ -34,7 +34,7 @@ class Rows {
     this.side = Number(body.dataset.cell);
     this.above = gap();
     this.below = gap();
-    keepOut(body); // also before the cells are there: a stream sends pages without rows
+    keepOut(body, (wanted) => this.endsWith(wanted)); // before the cells are there: a stream's pages have no rows
   }
 
   /** Draw the rows of the page's address, whose cells the stream keeps up to date. */
@@ -64,6 +64,15 @@ class Rows {
     this.header = JSON.parse(new TextDecoder().decode(head));
     if (!before) this.begin();
     this.drawAll();
+  }
+
+  /** Stop drawing if a page has all rows itself, as when there are fewer tasks now. */
+  endsWith(wanted) {
+    if (wanted.dataset.cells) return false;
+    window.removeEventListener("scroll", this.look);
+    window.removeEventListener("resize", this.look);
+    drawers.delete(this.body);
+    return true;
   }
 
   begin() {
