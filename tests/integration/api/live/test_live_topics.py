@@ -3,6 +3,7 @@
 from sqlalchemy import text
 from tests.integration.api.live.conftest import LiveApi
 
+from headway.domain.accounts import AccountRole
 from headway.domain.states import Outcome, TaskState
 from headway.testing.data import seed
 
@@ -24,11 +25,12 @@ def test_a_run_is_told_as_a_whole_and_then_by_what_changes(live: LiveApi) -> Non
     assert first.name == "snapshot"
     assert first.data["topic"] == topic
     assert first.data["entries"]["run"]["state"] == "running"
-    assert set(first.data["entries"]) == {"run", "task/a", "task/b"}
+    assert set(first.data["entries"]) == {"run", "task/a", "task/b", "held/queue/default"}
     assert first.data["entries"]["task/b"]["state"] == "queued"
     assert second.name == "change"
-    assert list(second.data["changed"]) == [f"task/{claimed[0].task_id}"]
-    assert second.data["changed"][f"task/{claimed[0].task_id}"]["state"] == "running"
+    its = f"task/{claimed[0].task_id}"
+    assert set(second.data["changed"]) == {its, "held/queue/default"}
+    assert second.data["changed"][its]["state"] == "running"
     assert "gone" not in second.data
 
 
@@ -166,11 +168,92 @@ def test_home_has_what_runs_and_what_has_failed(live: LiveApi) -> None:
     live.hub.ring()
     second = client.next().data
 
-    assert first["counts"] == {"running": 1, "queued": 0, "import_errors": 0}
+    counts = second["changed"]["counts"]
+    none = {"import_errors": 0, "latest_import_error_at": None}
+    assert first["counts"] == {"running": 1, "queued": 0, **none}
     assert f"running/etl/{RUN}" in first
-    assert second["changed"]["counts"] == {"running": 0, "queued": 0, "import_errors": 1}
+    assert (counts["running"], counts["queued"], counts["import_errors"]) == (0, 0, 1)
+    assert counts["latest_import_error_at"] is not None
     assert f"failed/etl/{RUN}" in second["changed"]
     assert second["gone"] == [f"running/etl/{RUN}"]
+
+
+def test_home_tells_of_a_run_that_begins_and_ends_between_two_looks(live: LiveApi) -> None:
+    engine = live.api.engine
+    version = seed.store(engine, seed.dag())
+    client = live.open(live.api.token("ann", AccountRole.VIEWER, ("main",)), "home")
+    hidden = live.open(live.api.token("bob", AccountRole.VIEWER, ("sales",)), "home")
+    assert not any(name.startswith("ended/") for name in client.next().data["entries"])
+    hidden.next()
+
+    seed.create_runs(engine, version, [0])
+    with engine.begin() as conn:
+        over = text("UPDATE dag_run SET state = 'success', started_at = now(), ended_at = now()")
+        conn.execute(over)
+    live.hub.ring()
+
+    [name] = told = client.next().data["changed"]
+    assert name == f"ended/etl/{RUN}"
+    assert told[name]["state"] == "success"
+    with engine.begin() as conn:
+        conn.execute(text("INSERT INTO import_error VALUES ('sales', 'x.py', 'broken')"))
+    live.hub.ring()
+    assert set(hidden.next().data["changed"]) == {"counts"}
+
+
+def test_a_dag_tells_that_its_file_cannot_be_read(live: LiveApi) -> None:
+    engine = live.api.engine
+    seed.store_all(engine, [seed.dag(), seed.dag(dag_id="other")])
+    client = live.open(live.api.token("ann"), "dag:etl")
+    first = client.next().data["entries"]["dag"]
+    changes = ("INSERT INTO import_error VALUES ('main', 'etl.py', 'broken')",)
+    changes += ("UPDATE import_error SET error = 'worse', at = now()", "DELETE FROM import_error")
+    told = []
+    for change in changes:
+        with engine.begin() as conn:
+            conn.execute(text(change))
+        live.hub.ring()
+        told.append(client.next().data["changed"]["dag"]["import_error_at"])
+
+    assert first["import_error_at"] is None
+    assert told[0] < told[1]
+    assert told[2] is None
+
+
+def test_a_run_tells_who_holds_what_its_tasks_wait_for(live: LiveApi) -> None:
+    engine = live.api.engine
+    seed.make_pool(engine, "small", 1)
+    [one] = seed.running(engine, seed.in_pool(seed.dag(dag_id="one"), "small"))
+    seed.running(engine, seed.dag(dag_id="elsewhere"))
+    seed.scheduled(engine, seed.in_pool(seed.dag(), "small"))
+    client = live.open(live.api.token("ann"), f"run:etl/{RUN}")
+    first = client.next().data["entries"]
+
+    seed.report(engine, [one])
+    seed.running(engine, seed.in_pool(seed.dag(dag_id="two"), "small"))
+    live.hub.ring()
+    second = client.next().data["changed"]
+
+    assert first["held/pool/small"]["holders"] == 1
+    assert first["held/queue/default"]["holders"] == 2
+    assert "held/dag" not in first
+    assert second["held/pool/small"]["latest"] > first["held/pool/small"]["latest"]
+
+
+def test_a_queued_run_tells_which_runs_are_before_it(live: LiveApi) -> None:
+    engine = live.api.engine
+    version = seed.store(engine, seed.dag())
+    first, _ = seed.create_runs(engine, version, [0, 1])
+    waits = f"scheduled__{(seed.START + seed.DAY).isoformat()}"
+    client = live.open(live.api.token("ann"), f"run:etl/{waits}")
+    assert set(client.next().data["entries"]) == {"run"}
+
+    with engine.begin() as conn:
+        begun = text("UPDATE dag_run SET state = 'running', started_at = now() WHERE id = :id")
+        conn.execute(begun, {"id": first})
+    live.hub.ring()
+
+    assert client.next().data["changed"]["held/runs"]["holders"] == 1
 
 
 def test_home_tells_of_a_process_that_has_no_heartbeat(live: LiveApi) -> None:

@@ -22,9 +22,11 @@ MOST_COUNTED: Final = 1_001
 DAG = hot("""
     WITH its AS (
         SELECT dag.dag_id, dag.paused, dag.active, dag.next_run_after, dag.schedule_error,
-               version.number AS version
+               version.number AS version, broken.at AS import_error_at
           FROM dag
           LEFT JOIN dag_version AS version ON version.id = dag.version_id
+          LEFT JOIN import_error AS broken
+            ON (broken.bundle, broken.relative_path) = (dag.bundle, dag.relative_path)
          WHERE dag.dag_id = :dag_id
            AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
     ), latest AS (
@@ -45,6 +47,7 @@ DAG = hot("""
            CAST(jsonb_build_object(
                'paused', paused, 'active', active, 'version', version,
                'next_run_after', next_run_after, 'schedule_error', schedule_error,
+               'import_error_at', import_error_at,
                'queued', (SELECT count(*)
                             FROM (SELECT FROM dag_run AS run
                                    WHERE run.dag_id = its.dag_id AND run.state = 'queued'

@@ -13,7 +13,7 @@ from headway.db.reads.pages import pool_pages
 from headway.db.reads.pages.paging import MOST_ROWS, Asked
 
 MOST_SHOWN: Final = 25
-"""How many running and how many failed runs are told of."""
+"""How many running runs are told of, how many failed ones, and how many that have ended."""
 
 MOST_COUNTED: Final = 1_001
 """Up to how many runs of a state are counted."""
@@ -40,26 +40,26 @@ HOME = hot("""
            AND (CAST(:bundles AS text[]) IS NULL
                 OR run.dag_id IN (SELECT dag_id FROM visible))
          LIMIT :counted
-    ), failed AS (
-        SELECT run.dag_id, run.run_id, run.ended_at
-          FROM (SELECT id, dag_id, run_id, state, ended_at
-                  FROM dag_run
-                 WHERE ended_at IS NOT NULL
-                 ORDER BY ended_at DESC, id DESC
-                 LIMIT :looked_at) AS run
-         WHERE run.state = 'failed'
-           AND (CAST(:bundles AS text[]) IS NULL
-                OR run.dag_id IN (SELECT dag_id FROM visible))
-         ORDER BY run.ended_at DESC, run.id DESC
-         LIMIT :shown
+    ), ended AS MATERIALIZED (
+        SELECT id, dag_id, run_id, state, ended_at
+          FROM dag_run
+         WHERE ended_at IS NOT NULL
+         ORDER BY ended_at DESC, id DESC
+         LIMIT :looked_at
+    ), seen AS (
+        SELECT *
+          FROM ended
+         WHERE CAST(:bundles AS text[]) IS NULL OR dag_id IN (SELECT dag_id FROM visible)
     )
     SELECT 'counts', EXISTS (SELECT FROM running),
            CAST(jsonb_build_object(
                'running', (SELECT count(*) FROM running),
                'queued', (SELECT count(*) FROM queued),
-               'import_errors', (SELECT count(*) FROM import_error
-                                  WHERE CAST(:bundles AS text[]) IS NULL
-                                     OR bundle = ANY (CAST(:bundles AS text[])))) AS text)
+               'import_errors', broken.errors, 'latest_import_error_at', broken.latest) AS text)
+      FROM (SELECT count(*) AS errors, max(at) AS latest
+              FROM import_error
+             WHERE CAST(:bundles AS text[]) IS NULL
+                OR bundle = ANY (CAST(:bundles AS text[]))) AS broken
      UNION ALL
     SELECT 'dags', false,
            CAST(jsonb_build_object(
@@ -88,14 +88,27 @@ HOME = hot("""
       ORDER BY id DESC
       LIMIT :shown)
      UNION ALL
-    SELECT 'failed/' || dag_id || '/' || run_id, false,
-           CAST(jsonb_build_object('ended_at', ended_at) AS text)
-      FROM failed
+    (SELECT 'failed/' || dag_id || '/' || run_id, false,
+            CAST(jsonb_build_object('ended_at', ended_at) AS text)
+       FROM seen
+      WHERE state = 'failed'
+      ORDER BY ended_at DESC, id DESC
+      LIMIT :shown)
+     UNION ALL
+    (SELECT 'ended/' || dag_id || '/' || run_id, false,
+            CAST(jsonb_build_object('state', state, 'ended_at', ended_at) AS text)
+       FROM seen
+      ORDER BY ended_at DESC, id DESC
+      LIMIT :shown)
 """)
 
 
 def home(conn: Connection, bundles: Sequence[str] | None) -> LiveEntries | None:
-    """Return `counts`, `dags`, `processes`, `running/DAG/RUN` and `failed/DAG/RUN` of the last."""
+    """Return `counts`, `dags`, `processes`, and the latest runs by what they are.
+
+    These are `running/DAG/RUN`, `failed/DAG/RUN` and `ended/DAG/RUN`.  A run that begins and ends
+    between two looks is told of by the last of them.
+    """
     asked = {"counted": MOST_COUNTED, "looked_at": LOOKED_AT, "shown": MOST_SHOWN}
     return live_entries.read(conn, HOME, bundles, asked)
 

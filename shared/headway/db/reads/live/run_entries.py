@@ -9,16 +9,42 @@ from headway.db.core.prepared import hot
 from headway.db.reads.live import live_entries
 from headway.db.reads.live.live_entries import LiveEntries
 
-# A mapped task is one entry, however many instances it has.
+# A mapped task is one entry, however many instances it has.  Attempts under way are read by their
+# own index, and only if a task of the run waits; those of ended runs are few or none.
 RUN = hot("""
     WITH run AS (
-        SELECT run.id, run.state, run.run_type, run.started_at, run.ended_at, run.backfill_id,
-               version.number AS version
+        SELECT run.id, run.dag_id, run.state, run.run_type, run.started_at, run.ended_at,
+               run.backfill_id, version.number AS version
           FROM dag_run AS run
           JOIN dag USING (dag_id)
           JOIN dag_version AS version ON version.id = run.version_id
          WHERE run.dag_id = :dag_id AND run.run_id = :run_id
            AND (CAST(:bundles AS text[]) IS NULL OR dag.bundle = ANY (CAST(:bundles AS text[])))
+    ), waiting AS MATERIALIZED (
+        SELECT DISTINCT task.state, task.pool, task.queue
+          FROM run
+          JOIN task_instance AS task ON task.dag_run_id = run.id
+         WHERE task.state IN ('scheduled', 'queued')
+    ), held AS MATERIALIZED (
+        SELECT it.dag_id, it.pool, it.queue, it.pool_slots,
+               it.started_at IS NOT NULL AS started, coalesce(it.started_at, it.queued_at) AS since
+          FROM task_attempt AS it
+         WHERE it.ended_at IS NULL AND EXISTS (SELECT FROM waiting)
+    ), holder AS (
+        SELECT 'held/pool/' || pool AS name, pool_slots, started, since
+          FROM held WHERE pool IN (SELECT pool FROM waiting WHERE state = 'scheduled')
+         UNION ALL
+        SELECT 'held/queue/' || queue, pool_slots, started, since
+          FROM held WHERE queue IN (SELECT queue FROM waiting)
+         UNION ALL
+        SELECT 'held/dag', pool_slots, started, since
+          FROM held JOIN run USING (dag_id)
+         WHERE EXISTS (SELECT FROM waiting WHERE state = 'scheduled')
+         UNION ALL
+        SELECT 'held/runs', 0, true, other.started_at
+          FROM run
+          JOIN dag_run AS other ON other.dag_id = run.dag_id AND other.state = 'running'
+         WHERE run.state = 'queued'
     )
     SELECT 'run', state IN ('queued', 'running'),
            CAST(jsonb_build_object(
@@ -43,6 +69,13 @@ RUN = hot("""
              WHERE task.map_index >= 0
              GROUP BY task.task_id, task.state) AS task
      GROUP BY task_id
+     UNION ALL
+    SELECT name, false,
+           CAST(jsonb_build_object(
+               'holders', count(*), 'started', count(*) FILTER (WHERE started),
+               'pool_slots', sum(pool_slots), 'latest', max(since)) AS text)
+      FROM holder
+     GROUP BY name
 """)
 
 TASK = hot("""
@@ -85,7 +118,11 @@ LONGEST_ERROR: Final = 2_000
 def run(
     conn: Connection, bundles: Sequence[str] | None, dag_id: str, run_id: str
 ) -> LiveEntries | None:
-    """Return `run`, `task/TASK` of each task, and `mapped/TASK`: how many instances by state."""
+    """Return `run`, `task/TASK` of each task, and `mapped/TASK`: how many instances by state.
+
+    While tasks wait, also who holds what they wait for: `held/pool/POOL`, `held/queue/QUEUE` and
+    `held/dag`; and `held/runs`, the running runs of the DAG, while the run is queued.
+    """
     return live_entries.read(conn, RUN, bundles, {"dag_id": dag_id, "run_id": run_id})
 
 
