@@ -46,5 +46,39 @@ API: Final = Board(
             [Query("headway_api_live_bytes", "{{instance}}")],
             "bytes",
         ),
+        Panel(
+            "Makings of pages",
+            "Pages made for live streams, by what came of it; each is made once for all streams.",
+            [Query(rate("headway_api_page_makings_total", "outcome"), "{{outcome}}")],
+            "ops",
+        ),
+        Panel(
+            "Failed makings of pages",
+            "The pages that fail; what fails is made again after 1 to 30 seconds.",
+            [Query(rate("headway_api_page_makings_total", "page", 'outcome="failed"'), "{{page}}")],
+            "ops",
+        ),
+        Panel(
+            "Duration of makings of pages",
+            "How long a page takes; a page rests four times as long afterwards.",
+            [
+                Query(quantile(0.5, "headway_api_page_making_duration_seconds"), "p50"),
+                Query(quantile(0.99, "headway_api_page_making_duration_seconds"), "p99"),
+            ],
+            "s",
+        ),
+        Panel(
+            "Time that pages take",
+            "The ten kinds of pages whose makings take most of the time.",
+            [
+                Query(
+                    "topk(10, "
+                    + rate("headway_api_page_making_duration_seconds_sum", "page")
+                    + ")",
+                    "{{page}}",
+                )
+            ],
+            "s",
+        ),
     ],
 )

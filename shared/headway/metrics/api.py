@@ -46,4 +46,39 @@ LIVE_BYTES: Final = Gauge(
     unit="bytes",
 )
 
-DECLARED: Final = (REQUESTS, REQUEST_SECONDS, RUNNING, LIVE_TOPICS, LIVE_BYTES)
+OTHER_PAGES: Final = "other"
+PAGES: Final = (
+    *("home", "dags", "dag", "cells", "calendar", "runs", "run", "run_graph", "task", "log"),
+    *("spark", "backfill", "pools", "pool", "processes", OTHER_PAGES),
+)
+
+MAKINGS: Final = ("made", "unchanged", "missing", "refused", "failed")
+
+PAGE_MAKINGS: Final = Counter(
+    "headway_api_page_makings",
+    "Makings of pages for live streams, by the kind of page and by what came of it: another "
+    "page (made), the page that all streams have (unchanged), no page (missing), a stream whose "
+    "account may not see it any more (refused), a fault or no database (failed). A failed one is "
+    "tried again.",
+    _OURS,
+    (Label("page", PAGES), Label("outcome", MAKINGS)),
+)
+
+PAGE_SECONDS: Final = Histogram(
+    "headway_api_page_making_duration_seconds",
+    "Duration of the makings of pages for live streams, by the kind of page.",
+    _OURS,
+    (Label("page", PAGES),),
+    unit="seconds",
+    bounds=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+
+DECLARED: Final = (
+    REQUESTS,
+    REQUEST_SECONDS,
+    RUNNING,
+    LIVE_TOPICS,
+    LIVE_BYTES,
+    PAGE_MAKINGS,
+    PAGE_SECONDS,
+)

@@ -12,9 +12,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Scope
 
 from headway.domain.accounts import Account
+from headway.metrics.api import PAGE_MAKINGS, PAGE_SECONDS
 from headway_api.auth.shared_asks import Secret, SharedAsk
 from headway_api.http.guard import SIGN_IN
 from headway_api.http.refusals import NotSignedInError
+from headway_api.live.page_kinds import kind_of
 
 _MEDIA: Final = ("text/html", "application/vnd.headway.grid")
 _KEPT: Final = ("type", "asgi", "http_version", "server", "client", "scheme", "root_path", "state")
@@ -74,11 +76,16 @@ class PageAsker:
         """
         answer, scope = _PageAnswer(), self._scope(page, known)
         SharedAsk(secret, page.rights, page.drawn).put_in(scope)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         asking = asyncio.create_task(answer.of(self.app, scope))
         try:
             await asyncio.wait([asking])
         finally:
             asking.cancel()
+        kind = kind_of(scope)
+        PAGE_MAKINGS.inc(kind, _outcome(asking, answer.status))
+        PAGE_SECONDS.observe(loop.time() - began, kind)
         return None if asking.cancelled() else asking.result()
 
     def _scope(self, page: PageName, known: str) -> Scope:
@@ -94,6 +101,16 @@ class PageAsker:
             "query_string": query.encode(),
             "headers": [(name.encode(), text.encode("latin-1")) for name, text in headers.items()],
         }
+
+
+def _outcome(asking: "asyncio.Task[MadePage | None]", status: int) -> str:
+    """Return what came of it, as the metrics say it."""
+    error = None if asking.cancelled() else asking.exception()
+    if error is not None:
+        return "refused" if isinstance(error, NotSignedInError) else "failed"
+    if not asking.cancelled() and asking.result() is not None:
+        return "made"
+    return "unchanged" if status == HTTPStatus.NOT_MODIFIED else "missing"
 
 
 @dataclass(slots=True)

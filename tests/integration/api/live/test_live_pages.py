@@ -3,7 +3,9 @@
 import gzip
 import math
 from base64 import b64decode
+from collections import Counter
 from http.client import HTTPConnection
+from unittest.mock import MagicMock
 from urllib.parse import urlencode
 
 import pytest
@@ -12,7 +14,9 @@ from tests.integration.api.conftest import PASSWORD
 from tests.integration.api.live.conftest import LiveApi
 from tests.integration.api.live.live_client import PATIENCE, LiveClient, LiveEvent
 
+from headway.db.reads import dag_views
 from headway.domain.accounts import AccountRole
+from headway.metrics.api import MAKINGS, OTHER_PAGES, PAGE_MAKINGS, PAGE_SECONDS
 from headway.testing.data import seed
 from headway.testing.time.clock import until
 from headway_api.auth.shared_asks import Secret
@@ -25,10 +29,14 @@ REVOKE = text("UPDATE api_token SET revoked_at = now() WHERE account = :name")
 CELLS = "/headway/v1/dags/etl/grid?limit=25"
 
 
-def connect(live: LiveApi, token: str | None, page: str, **more: str) -> HTTPConnection:
+def connect(
+    live: LiveApi, token: str | None, page: str, last_event_id: str = "", **more: str
+) -> HTTPConnection:
     """Ask for the stream of a tab."""
     connection = HTTPConnection("127.0.0.1", live.port, timeout=PATIENCE)
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    if last_event_id:
+        headers["Last-Event-ID"] = last_event_id
     query = urlencode({"topic": "dag:etl", "page": page, **more})
     connection.request("GET", f"/live?{query}", headers=headers)
     return connection
@@ -338,6 +346,46 @@ def test_what_is_no_page_is_given_up(live: LiveApi, made: list[PageName], wrong:
 
     assert client.next().name == "bye"
     assert other.next().name == "bye"
+
+
+def makings() -> Counter[tuple[str, ...]]:
+    """How many makings the metrics count, by kind of page and by what came of them."""
+    return Counter({labels: int(value) for labels, value in PAGE_MAKINGS.series()})
+
+
+def test_makings_are_counted_and_measured_by_the_kind_of_page(
+    live: LiveApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live.hub.checks._holds_until = math.inf
+    seed.store(live.api.engine, seed.dag())
+    token, kind, before = live.api.token("anna"), "dag", makings()
+    measured = {its.labels: its.counts[-1][1] for its in PAGE_SECONDS.spreads()}
+    client = tab(live, token)
+    number = client.next().number
+
+    def expect(wanted: int, *labels: str) -> None:
+        until(lambda: (makings() - before)[labels] >= wanted, f"{wanted} of {labels}")
+
+    expect(1, kind, "made")
+    back = connect(live, token, "/dags/etl", last_event_id=number)
+    live.closing.callback(back.close)
+    expect(1, kind, "unchanged")
+    tab(live, token, "/dags/later")
+    expect(1, kind, "missing")
+    tab(live, token, "/nowhere")
+    expect(1, OTHER_PAGES, "missing")
+    with monkeypatch.context() as patched:
+        patched.setattr(dag_views, "dag", MagicMock(side_effect=RuntimeError("a fault")))
+        tab(live, token, "/dags/etl?runs=100")
+        expect(1, kind, "failed")
+    with live.api.engine.begin() as conn:
+        conn.execute(REVOKE, {"name": "anna"})
+    pause(live)
+    expect(1, kind, "refused")
+
+    counted = sum((makings() - before)[kind, outcome] for outcome in MAKINGS)
+    now = {its.labels: its.counts[-1][1] for its in PAGE_SECONDS.spreads()}
+    assert now[kind,] - measured.get((kind,), 0) >= counted - 1  # one may be counted just now
 
 
 @pytest.mark.parametrize("wrong", ["dags", "//example.com/", "/\n", "/ä", "/" + "x" * 32_001])

@@ -206,8 +206,11 @@ def test_a_dag_tells_that_its_file_cannot_be_read(live: LiveApi) -> None:
     seed.store_all(engine, [seed.dag(), seed.dag(dag_id="other")])
     client = live.open(live.api.token("ann"), "dag:etl")
     first = client.next().data["entries"]["dag"]
-    changes = ("INSERT INTO import_error VALUES ('main', 'etl.py', 'broken')",)
-    changes += ("UPDATE import_error SET error = 'worse', at = now()", "DELETE FROM import_error")
+    changes = (
+        "INSERT INTO import_error VALUES ('main', 'etl.py', 'broken')",
+        "UPDATE import_error SET error = 'worse', at = now()",
+        "DELETE FROM import_error",
+    )
     told = []
     for change in changes:
         with engine.begin() as conn:
