@@ -101,7 +101,7 @@ def test_lines_come_to_an_open_log_while_its_end_is_in_sight(desk: Watched) -> N
     shown = page.locator(".log li").evaluate_all("lines => lines.map(line => line.id)")
     assert len(shown) == len(set(shown))
     assert page.evaluate("scrollY + innerHeight > document.documentElement.scrollHeight - 60")
-    page.evaluate("scrollTo(0, 0)")
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
     page.locator(".log .text", has_text=re.compile(f"^page {last + 4}$")).wait_for()
     assert page.evaluate("scrollY") == 0
     assert [problem for problem in desk.problems if "404" not in problem] == []
@@ -210,7 +210,7 @@ def test_a_log_stays_where_somebody_reads_when_its_page_is_loaded_again(desk: Wa
             break
     page.locator("#live", has_text="live").wait_for()
     page.wait_for_function(AT_THE_END)
-    page.evaluate("scrollTo(0, 0)")
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
     shown = page.locator(".log li").count()
 
     with page.expect_response(lambda answer: "/log?" in answer.url or answer.url.endswith("/log")):

@@ -1,5 +1,6 @@
 """Who sees what in live events, and that a stream ends when that changes."""
 
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from threading import Event
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 from tests.integration.api.conftest import PASSWORD, Api
-from tests.integration.api.live.conftest import LiveApi
+from tests.integration.api.live.conftest import LiveApi, on_a_port
 from tests.integration.api.live.test_live_topics import RUN
 
 from headway.actions.accounts import authenticate
@@ -35,12 +36,12 @@ REASONS = dict.fromkeys(("role", "bundles", "token's role"), "account_changed")
 
 
 @pytest.fixture
-def checking(live: LiveApi, monkeypatch: pytest.MonkeyPatch) -> LiveApi:
+def checking(api: Api, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveApi]:
     """The API on a port, whose timer checks accounts often."""
-    live.hub.checks.close()
+    monkeypatch.setattr(feeds, "EVERY", 3600.0)
     monkeypatch.setattr(stream_checks, "CHECK_EVERY", 0.05)
-    live.hub.checks.begin()
-    return live
+    with on_a_port(api) as served:
+        yield served
 
 
 def backfill(api: Api) -> None:
