@@ -33,7 +33,7 @@ from headway.testing.processes import modes
 from headway.testing.processes.required import fail_for_missing
 
 _any_machine = settings(deadline=None)  # no test is held to a speed
-settings.register_profile("usual", _any_machine, max_examples=50)
+settings.register_profile("usual", _any_machine, max_examples=30)
 settings.register_profile("quick", _any_machine, max_examples=20)
 settings.register_profile("long", _any_machine, max_examples=500)
 
@@ -151,10 +151,12 @@ def _postgres_of_services(request: pytest.FixtureRequest, _environment_as_it_was
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[ThrowawayPostgres]:
+def postgres(request: pytest.FixtureRequest) -> Iterator[ThrowawayPostgres]:
+    url = os.environ.get("TEST_DATABASE_URL") or None
+    prepared = None if url else ready_postgres(request.config.cache.mkdir("postgres"))
     with (
         tempfile.TemporaryDirectory(dir=_in_memory(), ignore_cleanup_errors=True) as directory,
-        throwaway_postgres(os.environ.get("TEST_DATABASE_URL") or None, Path(directory)) as server,
+        throwaway_postgres(url, Path(directory), prepared) as server,
     ):
         yield server
 
@@ -185,7 +187,9 @@ def address(request: pytest.FixtureRequest) -> Callable[[str], str]:
 def template(postgres: ThrowawayPostgres) -> Iterator[str]:
     """The name of a migrated database that nobody is connected to."""
     name = f"headway_template_{secrets.token_hex(4)}"
-    migrate.upgrade(postgres.create_database(name))
+    address = postgres.create_database(name, postgres.migrated)
+    if postgres.migrated is None:
+        migrate.upgrade(address)
     yield name
     postgres.drop_database(name)
 

@@ -10,7 +10,11 @@ import pytest
 TESTS = Path(__file__).parents[1]
 PAGE = TESTS.parent / "docs/testing.md"
 LONG = "pytest.mark.long"
-ONLY_LONG = {"test_flights_backfill_machine.py"}
+ONLY_LONG = {
+    "test_flights_backfill_machine.py",
+    "test_spark_cluster_machine.py",
+    "test_spark_memory_machine.py",
+}
 """Named by docs/testing.md as what `make test-long` runs."""
 TEST_ID = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
 

@@ -38,7 +38,7 @@ STREAMS: Final = ("/live", "/wait")
 OWN_TOKENS: Final = "/headway/v1/tokens/"
 """Every account revokes its own tokens, and so does a viewer."""
 
-EXAMPLES: Final = 10
+EXAMPLES: Final = 5
 """Requests for each operation."""
 
 THERE: Final = {

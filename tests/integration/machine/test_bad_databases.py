@@ -20,14 +20,17 @@ SET_IT = "set HEADWAY_DATABASE_URL"
 _DIFFERENT = {("dags", "list"), ("worker",)}
 """A command that ends by itself, and a service."""
 
-each_command = pytest.mark.parametrize(
-    "command",
-    [
+
+def of_these(*commands: tuple[str, ...]) -> pytest.MarkDecorator:
+    """Try each of these commands; `make test` has only those that differ."""
+    marked = [
         pytest.param(command, marks=() if command in _DIFFERENT else pytest.mark.long)
-        for command in COMMANDS
-    ],
-    ids=" ".join,
-)
+        for command in commands
+    ]
+    return pytest.mark.parametrize("command", marked, ids=" ".join)
+
+
+each_command = of_these(*COMMANDS)
 
 
 def refusal(machine: Machine, command: tuple[str, ...], url: str) -> str:
@@ -49,7 +52,7 @@ def test_no_database_is_known(machine: Machine, command: tuple[str, ...]) -> Non
     assert f"(looked for in {machine.home})" in said
 
 
-@pytest.mark.parametrize("command", COMMANDS[:2], ids=" ".join)  # services wait for it
+@of_these(*COMMANDS[:2])  # services wait for it
 def test_no_server_answers(machine: Machine, command: tuple[str, ...]) -> None:
     with socket.socket() as nobody:  # bound and not listening: the port stays closed
         nobody.bind(("127.0.0.1", 0))
@@ -63,7 +66,12 @@ def test_no_server_answers(machine: Machine, command: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["nonsense", "postgresql://me@localhost:port/x", "postgresql//me@localhost/x"]
+    "url",
+    [
+        "nonsense",
+        pytest.param("postgresql://me@localhost:port/x", marks=pytest.mark.long),
+        pytest.param("postgresql//me@localhost/x", marks=pytest.mark.long),
+    ],
 )
 def test_the_address_is_malformed(machine: Machine, url: str) -> None:
     assert refusal(machine, ("db", "check"), url) == (
@@ -71,7 +79,7 @@ def test_the_address_is_malformed(machine: Machine, url: str) -> None:
     )
 
 
-@pytest.mark.parametrize("scheme", ["mysql", "sqlite"])
+@pytest.mark.parametrize("scheme", ["mysql", pytest.param("sqlite", marks=pytest.mark.long)])
 def test_it_is_not_postgres(machine: Machine, scheme: str) -> None:
     said = refusal(machine, ("db", "check"), f"{scheme}://me:secret@localhost/headway")
 
@@ -118,7 +126,7 @@ def test_migrating_is_what_helps(machine: Machine, empty_database: str) -> None:
     assert (listed.returncode, listed.stdout.splitlines()[-1]) == (0, "(none)")
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("db", "migrate")], ids=" ".join)
+@of_these(*COMMANDS, ("db", "migrate"))
 def test_its_schema_is_newer(
     machine: Machine, engine: Engine, database_url: str, command: tuple[str, ...]
 ) -> None:

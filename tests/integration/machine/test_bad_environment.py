@@ -93,7 +93,14 @@ def test_the_home_cannot_be_made(machine: Machine, dags: Path, command: str, hom
 
 
 @as_root
-@pytest.mark.parametrize("command", ["standalone", "demo", "worker", "dags"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "standalone",
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("demo", "worker")),
+        "dags",
+    ],
+)
 @pytest.mark.parametrize("mode", [0o700, pytest.param(0o755, marks=pytest.mark.long)])
 def test_the_home_is_another_users(machine: Machine, dags: Path, command: str, mode: int) -> None:
     """Root may do anything, so it gives up what lets it pass by the modes of files."""
@@ -122,6 +129,7 @@ def test_the_home_is_another_users(machine: Machine, dags: Path, command: str, m
         assert "HEADWAY_HOME" in result.stderr
 
 
+@pytest.mark.long
 def test_the_home_is_in_use(machine: Machine, dags: Path) -> None:
     with machine.standalone(dags) as (standalone, _engine):
         said = machine.refusal("standalone")

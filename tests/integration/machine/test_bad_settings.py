@@ -13,13 +13,32 @@ PREFORK = "headway.runtime.forker services"
 CONTRADICTION = "[worker] lease_duration must be at least three times heartbeat_interval"
 
 
+CONTENTS = [
+    ("[worker]\nslots = 'many'", "HEADWAY_WORKER_SLOTS: Input should be a valid integer"),
+    ("[worker]\nlease_duration = 7", CONTRADICTION),
+    ("[worker]\nslotz = 3", "slotz in [worker] is no setting of Headway; did you mean slots?"),
+    ("worker = 3", "worker must be a section of the TOML file"),
+    ("[worker", "headway.toml is not valid TOML"),
+]
+"""Files that make no sense, and what is said of them; unit tests have more of them."""
+
+_DIFFERENT = {
+    (CONTENTS[0][0], "worker"),
+    (CONTENTS[1][0], "standalone"),
+    (CONTENTS[4][0], "worker"),
+}
+"""A value, values that contradict each other, and no TOML at all."""
+
+
 @pytest.mark.parametrize(
     ("name", "value", "command"),
     [
-        ("HEADWAY_PARSER_PARSING_PROCESSES", "0", "parser"),
-        ("HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL", "soon", "scheduler"),
+        pytest.param("HEADWAY_PARSER_PARSING_PROCESSES", "0", "parser", marks=pytest.mark.long),
+        pytest.param(
+            "HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL", "soon", "scheduler", marks=pytest.mark.long
+        ),
         ("HEADWAY_WORKER_SLOTS", "many", "worker"),
-        ("HEADWAY_WORKER_SLOTS", "many", "standalone"),
+        pytest.param("HEADWAY_WORKER_SLOTS", "many", "standalone", marks=pytest.mark.long),
         ("HEADWAY_PARSER_PARSING_PROCESSES", "0", "standalone"),
         ("HEADWAY_SCHEDULER_HEARTBEAT_INTERVAL", "soon", "demo"),
     ],
@@ -51,16 +70,15 @@ def test_variables_that_contradict_the_defaults_of_one_machine(
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "message", "command"),
     [
-        ("[worker]\nslots = 'many'", "HEADWAY_WORKER_SLOTS: Input should be a valid integer"),
-        ("[worker]\nlease_duration = 7", CONTRADICTION),
-        ("[worker]\nslotz = 3", "slotz in [worker] is no setting of Headway; did you mean slots?"),
-        ("worker = 3", "worker must be a section of the TOML file"),
-        ("[worker", "headway.toml is not valid TOML"),
+        pytest.param(
+            *each, command, marks=() if (each[0], command) in _DIFFERENT else pytest.mark.long
+        )
+        for each in CONTENTS
+        for command in ("worker", "standalone")
     ],
 )
-@pytest.mark.parametrize("command", ["worker", "standalone"])
 def test_a_file_that_makes_no_sense(
     machine: Machine, dags: Path, content: str, message: str, command: str
 ) -> None:

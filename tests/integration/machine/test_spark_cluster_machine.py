@@ -19,7 +19,7 @@ from headway.testing.spark.spark_cluster import SparkCluster, spark_cluster
 from headway.testing.time.clock import until
 from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parent / "dags" / "spark_cluster"
@@ -114,7 +114,6 @@ def connect_server(scratch: Path, cluster: SparkCluster) -> ConnectServer:
     return ConnectServer.start(settings)
 
 
-@pytest.mark.long
 def test_a_task_runs_where_its_connection_says(scene: Scene) -> None:
     run = ended(scene.stack.trigger("on_a_cluster"))
 
@@ -140,9 +139,7 @@ def test_a_task_runs_where_its_connection_says(scene: Scene) -> None:
     assert told["looks_around"] == told["asks"] == "unknown"
 
 
-@pytest.mark.parametrize(
-    "dag_id", ["waits", pytest.param("waits_on_connect", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("dag_id", ["waits", "waits_on_connect"])
 def test_a_job_survives_the_loss_of_an_executor(scene: Scene, tmp_path: Path, dag_id: str) -> None:
     run = scene.start(dag_id, tmp_path)
     before = len(list(tmp_path.glob("begun-*")))
@@ -158,7 +155,6 @@ def test_a_job_survives_the_loss_of_an_executor(scene: Scene, tmp_path: Path, da
     assert len(run.attempts(task_id)) == 1
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("dag_id", ["waits", "waits_in_an_application", "waits_on_connect"])
 def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
     scene: Scene, tmp_path: Path, dag_id: str
@@ -180,7 +176,6 @@ def test_a_cancelled_tasks_job_is_gone_from_the_cluster(
     until(lambda: (application in scene.cluster.active()) == is_the_servers, "its driver's end")
 
 
-@pytest.mark.long
 def test_a_driver_dies_with_its_worker_and_the_task_is_tried_once_more(
     scene: Scene, tmp_path: Path
 ) -> None:

@@ -150,6 +150,7 @@ def test_figures_and_cost_are_known_soon_after_the_end(bench: Bench, tmp_path: P
     assert re.search(r"counting +- +1 +0 ", table), table
 
 
+@pytest.mark.long
 def test_two_versions_of_a_helper_and_two_views_of_a_name_live_side_by_side(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -224,6 +225,7 @@ def test_a_killed_server_fails_its_job_and_the_next_task_gets_another(
     assert bench.server() != killed
 
 
+@pytest.mark.long
 def test_a_killed_workers_job_dies_with_it_and_is_run_once_more(
     bench: Bench, tmp_path: Path
 ) -> None:

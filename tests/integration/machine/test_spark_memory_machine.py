@@ -15,7 +15,7 @@ from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import until
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parent / "dags" / "spark_memory"
@@ -95,7 +95,6 @@ def test_a_heap_that_is_too_small_fails_the_attempt_which_is_tried_again(
     assert "or ran out of memory" in told["server"]
 
 
-@pytest.mark.long
 def test_a_driver_or_an_application_whose_heap_is_too_small_fails_its_attempt_too(
     scene: Scene, tmp_path: Path
 ) -> None:
@@ -105,7 +104,6 @@ def test_a_driver_or_an_application_whose_heap_is_too_small_fails_its_attempt_to
     assert "application.py ran out of memory, and exited with 52" in told["submission"]
 
 
-@pytest.mark.long
 def test_a_machine_that_the_system_kills_fails_the_attempt_which_is_tried_again(
     scene: Scene, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import until
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parent / "dags" / "spark_secrets"

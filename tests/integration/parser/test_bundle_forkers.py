@@ -221,9 +221,17 @@ WHAT_FAILS = {
     ),
     "path": ("sys.path.append('/usr')", "its import changes sys.path"),
 }
+_DIFFERENT = {"exits", "hangs", "memory", "process", "scratch"}
+"""Of each kind one: a process that ends or hangs, a limit, and what an import leaves."""
 
 
-@pytest.mark.parametrize("what", sorted(WHAT_FAILS))
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param(what, marks=() if what in _DIFFERENT else pytest.mark.long)
+        for what in sorted(WHAT_FAILS)
+    ],
+)
 def test_a_module_that_cannot_be_preloaded_is_left_out_and_the_others_are_not(
     engine: Engine, installed: Installed, told: Callable[[str], int], what: str
 ) -> None:

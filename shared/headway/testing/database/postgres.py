@@ -1,5 +1,6 @@
 """A throw-away Postgres server for tests, and databases that are copied from a template."""
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from psycopg2 import sql
 from sqlalchemy.engine import make_url
 from testcontainers.community.postgres import PostgresContainer
 
+from headway.embedded.data_directory import DATABASE
 from headway.embedded.postgres import PostgresServer
 
 CARELESS: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -23,9 +25,13 @@ _CROWDED: Final = {"max_connections": "200"}
 
 @dataclass(frozen=True, slots=True)
 class ThrowawayPostgres:
-    """A server to make databases in; the user of `url` may create them."""
+    """A server to make databases in; the user of `url` may create them.
+
+    `migrated` is the name of a database that has Headway's tables already, if there is one.
+    """
 
     url: str
+    migrated: str | None = None
 
     def create_database(self, name: str, template: str | None = None) -> str:
         """Create a database and return its address.
@@ -56,23 +62,29 @@ class ThrowawayPostgres:
 
 
 @contextmanager
-def throwaway_postgres(url: str | None, directory: Path) -> Iterator[ThrowawayPostgres]:
+def throwaway_postgres(
+    url: str | None, directory: Path, prepared: Path | None = None
+) -> Iterator[ThrowawayPostgres]:
     """Give a server for as long as the context lasts.
 
     The one at `url`; without it one in a container, if a Docker engine answers; else an
-    embedded one in `directory`.
+    embedded one in `directory`, or in a copy there of a `prepared` one with a migrated database.
     """
+    migrated = None
     with ExitStack() as stack:
         container = None if url else _start_container()
         if container is not None:
             stack.callback(container.stop)
             url = container.get_connection_url()
         if url is None:
+            if prepared is not None:
+                directory, migrated = directory / prepared.name, DATABASE
+                subprocess.run(["cp", "--archive", str(prepared), str(directory)], check=True)
             url = stack.enter_context(
                 PostgresServer(directory, settings={**CARELESS, **_CROWDED})
             ).url
         address = make_url(url).set(drivername="postgresql+psycopg2")  # else SQLAlchemy chooses
-        yield ThrowawayPostgres(address.render_as_string(hide_password=False))
+        yield ThrowawayPostgres(address.render_as_string(hide_password=False), migrated)
 
 
 def _start_container() -> PostgresContainer | None:

@@ -41,7 +41,7 @@ QUICK: Final = {
 }
 """Settings under which nobody waits long for a poll, and polls of many stacks take little time."""
 
-_POLL: Final = 0.03
+_POLL: Final = 0.1
 _SERVICES: Final = frozenset({"api", "parser", "scheduler", "worker"})
 _CLOCK: Final = SystemClock()
 _NEVER: Final = Event()

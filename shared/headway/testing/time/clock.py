@@ -15,7 +15,7 @@ PATIENCE: Final = 300.0
 """Seconds after which a wait fails: even on a busy machine, something hangs then."""
 
 
-_POLL: Final = 0.05
+_POLL: Final = 0.1
 
 
 _CLOCK: Final = SystemClock()

@@ -132,6 +132,7 @@ def test_a_backfill_is_created_and_shown(commands: Commands) -> None:
     assert commands.rows("backfill", "get", made["id"])[0]["to_date"] == LAST.replace("+00:00", "Z")
 
 
+@pytest.mark.long
 def test_pools_are_created_changed_and_deleted(commands: Commands, tmp_path: Path) -> None:
     commands.run("pools", "create", "--name", "few", "--slots", "4", "--description", "Few.")
     assert commands.rows("pools", "update", "--pool", "few", "--slots", "5")[0]["slots"] == "5"

@@ -78,10 +78,10 @@ def services_are_there(machine: Machine, command: Command) -> bool:
 @pytest.mark.parametrize(
     ("moment", "number"),
     [
-        pytest.param(started, signal.SIGINT, marks=pytest.mark.long),
+        (started, signal.SIGINT),
         pytest.param(postgres_is_there, signal.SIGINT, marks=pytest.mark.long),
         pytest.param(postgres_is_there, signal.SIGTERM, marks=pytest.mark.long),
-        (services_are_there, signal.SIGINT),
+        pytest.param(services_are_there, signal.SIGINT, marks=pytest.mark.long),
         pytest.param(services_are_there, signal.SIGTERM, marks=pytest.mark.long),
         pytest.param(services_are_there, signal.SIGHUP, marks=pytest.mark.long),
     ],

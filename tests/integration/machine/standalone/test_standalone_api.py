@@ -1,10 +1,14 @@
 """The API of `headway standalone`: where it is, who may use it, and what a taken port does."""
 
 import json
+import os
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT
 from typing import Any
@@ -13,12 +17,15 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from headway.testing.processes.required import required_program
 from headway.testing.services.machine import Command, Machine
 from headway.testing.time.clock import PATIENCE, until
 
 pytestmark = pytest.mark.services
 
 WELL_KNOWN = 8793
+IDLE_WITHIN = 30.0
+PAGE = Path(__file__).parents[4] / "docs" / "api.md"
 
 
 @contextmanager
@@ -66,36 +73,79 @@ def is_there(url: str) -> bool:
         return some.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
 
 
-def test_a_token_of_the_account_that_is_there_from_the_start_opens_the_api(
-    machine: Machine, dags: Path
-) -> None:
+@dataclass(frozen=True)
+class Running:
+    """A `headway standalone` without DAGs, and where its API is."""
+
+    machine: Machine
+    standalone: Command
+    url: str
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One for the tests that only ask its API; it ends as it should."""
+    machine = Machine.new(tmp_path_factory.mktemp("standalone") / "machine")
+    dags = machine.root / "dags"
+    dags.mkdir()
     with machine.standalone(dags) as (standalone, _engine):
         url = address_of(standalone)
-        created = machine.run("tokens", "create", "admin", "ci")
         until(lambda: is_there(url), "the API")
-
-        assert who_am_i(url, created.stdout.strip())["role"] == "admin"
-        assert standalone.end(SIGINT) == 0
-        assert standalone.complained() == ""
-
-    left = {path.name for path in machine.home.iterdir()}
-    assert not {"database-url", "api-database-url", "api-address"} & left
+        yield Running(machine, standalone, url)
+    machine.wait_until_idle(IDLE_WITHIN)
 
 
-def test_a_link_signs_a_browser_in_once(machine: Machine, dags: Path) -> None:
+def test_a_link_signs_a_browser_in_once(running: Running) -> None:
     """Standalone prints one link, and a command makes another one."""
-    with machine.standalone(dags) as (standalone, _engine):
-        url = address_of(standalone)
-        [printed] = re.findall(r"^Sign in, once .*: (\S+)$", standalone.printed(), re.M)
-        made = machine.run("accounts", "link", "admin").stdout.strip()
-        until(lambda: is_there(url), "the API")
+    said = running.standalone.printed()
+    [printed] = re.findall(r"^Sign in, once .*: (\S+)$", said, re.M)
+    made = running.machine.run("accounts", "link", "admin").stdout.strip()
 
-        for link in (printed, made):
-            page, _, secret = link.partition("#")
-            assert page == f"{url}/auth/link"
-            assert "session/link" in urlopen(page, timeout=PATIENCE).read().decode()
-            assert sign_in(url, secret) == 200
-            assert sign_in(url, secret) == 401
+    for link in (printed, made):
+        page, _, secret = link.partition("#")
+        assert page == f"{running.url}/auth/link"
+        assert "session/link" in urlopen(page, timeout=PATIENCE).read().decode()
+        assert sign_in(running.url, secret) == 200
+        assert sign_in(running.url, secret) == 401
+
+
+def test_the_first_requests_of_the_page_are_answered(running: Running) -> None:
+    """The commands of docs/api.md are carried out."""
+    curl = Path(required_program("curl", "curl"))
+    [script] = re.findall(r"^## First requests.*?```sh\n(.*?)```", PAGE.read_text(), re.M | re.S)
+    own = running.machine.environment
+    path = os.pathsep.join([str(Path(sys.executable).parent), str(curl.parent), own["PATH"]])
+    wait = f"curl --silent --output /dev/null --retry 20 --retry-connrefused {running.url}"
+    done = subprocess.run(
+        ["bash", "-euc", f"{wait}\n{script}"],
+        env={**own, "PATH": path, "api": running.url},
+        cwd=running.machine.root,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert script.count("curl") >= 3
+    assert '"name":"admin"' in done.stdout.replace(" ", "")
+
+
+def test_a_token_of_the_account_that_is_there_from_the_start_opens_the_api(
+    running: Running,
+) -> None:
+    created = running.machine.run("tokens", "create", "admin", "ci")
+
+    assert who_am_i(running.url, created.stdout.strip())["role"] == "admin"
+
+
+def test_it_ends_without_a_word_and_leaves_no_address(running: Running) -> None:
+    """The last test that needs it."""
+    assert running.standalone.end(SIGINT) == 0
+    assert running.standalone.complained() == ""
+
+    left = {path.name for path in running.machine.home.iterdir()}
+    assert not {"database-url", "api-database-url", "api-address"} & left
 
 
 @pytest.mark.long

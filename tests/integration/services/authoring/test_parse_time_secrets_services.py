@@ -8,7 +8,7 @@ import pytest
 
 from headway.testing.services.stack import Stack, running_stack
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.long]
 
 CANARY = f"canary-{token_hex(4)}"
 SOURCE = """

@@ -3,7 +3,7 @@
 import io
 import struct
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from textwrap import dedent
 
 import pytest
@@ -24,6 +24,24 @@ MOST_GROWTH = 100 * 2**20
 """Bytes by which the parser may have grown, whatever it was told."""
 
 FAULTS = {**ANSWERS, **MISSHAPEN}
+_DIFFERENT = {
+    *("sends_a_pickle", "nests", "laughs", "announces_500_mb", "sends_half_a_frame"),
+    *("spoils_its_answer", "answers_for_another_file", "names_files_outside", "shows_other_code"),
+    *("has_a_nul_in_its_error", "errs_at_length", "depends_on_everything"),
+    *("turns_in_a_large_circle", "is_dense", "maps_too_much", "has_a_long_id"),
+    *("has_half_a_character", "fans_out", "maps", "random_ids", "addresses"),
+}
+"""One of each kind; unit tests of answers and of ids have the messages of all of them."""
+
+
+def each_of(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Try each of these; `make test` has only those that differ."""
+    marked = [
+        pytest.param(name, marks=() if name in _DIFFERENT else pytest.mark.long) for name in names
+    ]
+    return pytest.mark.parametrize("name", marked)
+
+
 PATHS = text("SELECT cardinality(paths) FROM dag_file WHERE relative_path = 'reader.py'")
 VERSIONS = text("SELECT count(*) FROM dag_version WHERE dag_id = :dag_id")
 
@@ -34,7 +52,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
         yield zoo
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@each_of(FAULTS)
 def test_what_cannot_be_used_is_an_error_of_its_file(zoo: Zoo, name: str) -> None:
     before = zoo.peak_memory()
     zoo.provoke(name, FAULTS[name])
@@ -59,7 +77,7 @@ def test_no_file_has_the_parser_look_at_all_that_it_names(zoo: Zoo) -> None:
         assert conn.scalar(PATHS) == 1
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@each_of(SHAPES)
 def test_a_large_dag_is_taken_over_while_others_run(zoo: Zoo, name: str) -> None:
     code, tasks = SHAPES[name]
     dag_id = code.partition('DAG("')[2].partition('"')[0]
@@ -79,7 +97,7 @@ UNSTEADY = {
 }
 
 
-@pytest.mark.parametrize("name", UNSTEADY)
+@each_of(UNSTEADY)
 def test_a_dag_that_differs_each_time_has_one_version_and_a_warning(zoo: Zoo, name: str) -> None:
     with zoo.canary():
         zoo.write(

@@ -14,6 +14,11 @@ _DIFFERENT = {"ignores_every_signal"}
 """One that cannot be asked to end."""
 
 FAULTS = {**ENDS, **QUICK, **GREED}
+_REPEATED = {
+    *("leaves_with_1", "interrupts", "raises_no_exception", "aborts", "kills_itself"),
+    *("recurses", "floods_stderr"),
+}
+"""Ends that differ from others by a number only, and what unit tests have as well."""
 EVERY_PLACE = [f"sleeps_in_place_{number}" for number in range(PLACES)]
 
 
@@ -24,7 +29,10 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
         yield zoo
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in _REPEATED else ()) for name in FAULTS],
+)
 def test_a_file_that_fails_has_its_error(zoo: Zoo, name: str) -> None:
     zoo.provoke(name, FAULTS[name])
 

@@ -159,6 +159,7 @@ def test_a_worker_dies_before_it_hears_that_its_application_was_accepted(scene: 
     assert (scene.submissions(), scene.kills()) == (1, 0)
 
 
+@pytest.mark.long
 def test_a_success_that_a_dead_worker_has_not_reported_is_taken(scene: Scene) -> None:
     run = scene.start("remote")
     scene.kill_the_worker()
@@ -169,6 +170,7 @@ def test_a_success_that_a_dead_worker_has_not_reported_is_taken(scene: Scene) ->
     assert scene.submissions() == 1
 
 
+@pytest.mark.long
 def test_a_worker_that_is_told_to_stop_leaves_its_application_to_the_next(scene: Scene) -> None:
     run = scene.start("remote")
     os.kill(scene.worker(), signal.SIGTERM)
@@ -302,6 +304,7 @@ def test_a_marked_tasks_application_is_killed_even_if_its_worker_dies_before_tha
     assert "What it had on the cluster has ended" in run.log("job", 2)
 
 
+@pytest.mark.long
 def test_a_task_that_is_marked_when_its_worker_is_dead_has_its_application_killed(
     scene: Scene,
 ) -> None:

@@ -33,14 +33,27 @@ CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 Start = Callable[..., ConnectServer]
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> ServerSettings:
+def settings_in(folder: Path) -> ServerSettings:
     return ServerSettings(
-        java_home=find_java_home(None, os.environ, tmp_path),
-        scratch=tmp_path / "spark",
+        java_home=find_java_home(None, os.environ, folder),
+        scratch=folder / "spark",
         environment={"PATH": os.environ["PATH"]},
         java_options=FAST_JAVA,
     )
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ServerSettings:
+    return settings_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    """A server that is ready, and that tests only look at."""
+    server = ConnectServer.start(settings_in(tmp_path_factory.mktemp("ready")))
+    server.wait_ready(120)
+    yield server
+    server.stop(grace=0)
 
 
 @pytest.fixture
@@ -115,15 +128,14 @@ def test_the_packaged_java_will_do(start: Start, settings: ServerSettings, tmp_p
     assert server.wait_ready(120).token
 
 
-def test_the_token_is_in_no_command_line_and_no_log(start: Start, settings: ServerSettings) -> None:
-    server = start(settings)
-    token = server.wait_ready(120).token
+def test_the_token_is_in_no_command_line_and_no_log(ready: ConnectServer) -> None:
+    token = ready.wait_ready(120).token
 
     assert token
-    assert runs_in(settings.scratch) == [server.pid]
+    assert runs_in(ready.scratch) == [ready.pid]
     assert not any(token in line for line in command_lines().values())
-    assert token not in settings.log.read_text()
-    assert token not in repr(server.endpoint)
+    assert token not in (ready.scratch / "server.log").read_text()
+    assert token not in repr(ready.endpoint)
 
 
 def listening(pid: int) -> set[int]:
@@ -156,13 +168,11 @@ def asked_for_a_block(port: int) -> bytes:
 
 
 @pytest.mark.regression
-def test_who_does_not_know_its_secret_is_refused(start: Start, settings: ServerSettings) -> None:
+def test_who_does_not_know_its_secret_is_refused(ready: ConnectServer) -> None:
     """The ports of its driver and of its block manager are open to any user of the machine."""
     success = 4
 
-    server = start(settings)
-    server.wait_ready(120)
-    ports = listening(server.pid) - {server.port}
+    ports = listening(ready.pid) - {ready.port}
     answers = [asked_for_a_block(port) for port in ports]
 
     assert len(ports) >= 2
@@ -321,9 +331,6 @@ def test_a_server_that_takes_too_long_says_so(start: Start, settings: ServerSett
         start(settings).wait_ready(0.1)
 
 
-def test_all_it_writes_is_in_its_folder(start: Start, settings: ServerSettings) -> None:
-    server = start(settings)
-    server.wait_ready(120)
-
-    assert Path(f"/proc/{server.pid}/cwd").readlink() == settings.scratch
-    assert any((settings.scratch / "local").iterdir())
+def test_all_it_writes_is_in_its_folder(ready: ConnectServer) -> None:
+    assert Path(f"/proc/{ready.pid}/cwd").readlink() == ready.scratch
+    assert any((ready.scratch / "local").iterdir())

@@ -73,7 +73,7 @@ FILE = text("""
 
 _CLOCK = SystemClock()
 _NEVER = Event()
-_PAUSE = 0.1
+_PAUSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)

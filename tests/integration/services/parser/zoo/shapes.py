@@ -61,7 +61,8 @@ MISSHAPEN = {
     "is_dense": Fault(
         """
         with DAG("dense"):
-            tasks = [EmptyOperator(task_id=f"a_task_of_a_dense_dag_{n}") for n in range(1_500)]
+            long = "a_task_of_a_dense_dag_" * 9  # fewer tasks than with short ids say too much
+            tasks = [EmptyOperator(task_id=f"{long}{number}") for number in range(250)]
             for number, task in enumerate(tasks):
                 task.set_downstream(tasks[number + 1:])
         """,
