@@ -17,7 +17,6 @@ class Gap(StrEnum):
     SUBDAGS = "subdags"
     EMAIL = "email"
     HITL = "hitl"
-    RETRY_POLICIES = "retry_policies"
     PRIORITY = "priority"
     TASK_STATE = "task_state"
     CONTAINERS = "containers"
@@ -69,10 +68,6 @@ SENTENCES: Final[Mapping[Gap, str]] = {
     Gap.HITL: (
         "{name}: Headway has no operator that waits for a person. Let a second DAG go on, which "
         "that person triggers with params."
-    ),
-    Gap.RETRY_POLICIES: (
-        "{name}: Headway has no retry policies. Pass retry_on= or fail_fast_on= to the task, with "
-        "the exceptions."
     ),
     Gap.PRIORITY: (
         "{name}: Headway has no weight rules of one's own. Pass priority_weight, with weight_rule "
@@ -133,7 +128,6 @@ _NAMES: Final[Mapping[Gap, str]] = {
     Gap.SUBDAGS: "SubDagOperator",
     Gap.EMAIL: "send_mime_email SmtpNotifier",
     Gap.HITL: "ApprovalOperator HITLBranchOperator HITLEntryOperator HITLOperator",
-    Gap.RETRY_POLICIES: "ExceptionRetryPolicy RetryAction RetryDecision RetryPolicy RetryRule",
     Gap.PRIORITY: "PriorityWeightStrategy",
     Gap.TASK_STATE: "NEVER_EXPIRE",
     Gap.CONTAINERS: "docker docker_task kubernetes kubernetes_task kubernetes_cmd",
@@ -153,6 +147,7 @@ _MODULES: Final[Mapping[str, Gap]] = {
     "airflow.timetables.assets": Gap.ASSETS,
     "airflow.timetables.datasets": Gap.ASSETS,
     "airflow.plugins_manager": Gap.PLUGINS,
+    "airflow.example_dags.plugins": Gap.PLUGINS,
     "airflow.listeners": Gap.PLUGINS,
     "airflow.utils.email": Gap.EMAIL,
     "airflow.utils.session": Gap.DATABASE,

@@ -54,6 +54,13 @@ if TYPE_CHECKING:
     )
     from headway.sdk.running.context import Context, get_current_context
     from headway.sdk.running.dag_param import DagParam
+    from headway.sdk.running.retry_policy import (
+        ExceptionRetryPolicy,
+        RetryAction,
+        RetryDecision,
+        RetryPolicy,
+        RetryRule,
+    )
     from headway.sdk.storage.path import ObjectStoragePath
     from headway.sdk.values.params import Param
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
@@ -99,6 +106,7 @@ __all__ = [
     "EmailOperator",
     "EmptyOperator",
     "EventsTimetable",
+    "ExceptionRetryPolicy",
     "ExternalPythonOperator",
     "Holidays",
     "Hours",
@@ -118,6 +126,10 @@ __all__ = [
     "PeriodTimetable",
     "PythonOperator",
     "PythonVirtualenvOperator",
+    "RetryAction",
+    "RetryDecision",
+    "RetryPolicy",
+    "RetryRule",
     "RollingWindow",
     "ShortCircuitOperator",
     "SkipMixin",
@@ -196,6 +208,13 @@ _HOMES: Final = {
     "headway.sdk.running.dag_param": ("DagParam",),
     "headway.sdk.storage.path": ("ObjectStoragePath",),
     "headway.sdk.values.params": ("Param",),
+    "headway.sdk.running.retry_policy": (
+        "ExceptionRetryPolicy",
+        "RetryAction",
+        "RetryDecision",
+        "RetryPolicy",
+        "RetryRule",
+    ),
     "headway.timetables.kinds.boolean": ("Days", "Hours", "Minutes", "Months", "Weekdays"),
     "headway.timetables.kinds.cron": ("CronTimetable", "DataTimetable", "MultipleCronTimetable"),
     "headway.timetables.kinds.days": ("Holidays", "TradingDays", "Workdays"),

@@ -49,7 +49,11 @@ def missing(statement: str) -> AirflowGapError:
             Gap.PROVIDER,
             "headway providers install apache-airflow-providers-smtp.",
         ),
-        ("from airflow.sdk import RetryPolicy", Gap.RETRY_POLICIES, "retry_on="),
+        (
+            "from airflow.example_dags.plugins.workday import AfterWorkdayTimetable",
+            Gap.PLUGINS,
+            "docs/timetables.md",
+        ),
         (
             "from airflow.providers.apache.livy.hooks.livy import LivyHook",
             Gap.PROVIDER,

@@ -14,6 +14,7 @@ def result_to_frame(result: Result) -> Frame:
         "error": result.error,
         "traceback": result.traceback,
         "may_retry": result.may_retry,
+        "retry_delay": result.retry_delay,
         "skip_tasks": list(result.skip_tasks),
     }
 
@@ -31,12 +32,19 @@ def result_from_frame(frame: Mapping[str, object]) -> Result:
         error=_text(frame["error"]),
         traceback=_text(frame["traceback"]),
         may_retry=bool(frame["may_retry"]),
+        retry_delay=_seconds(frame["retry_delay"]),
         skip_tasks=tuple(skips),
     )
 
 
 def _is_id(value: object) -> bool:
     return isinstance(value, str) and value.isprintable()
+
+
+def _seconds(value: object) -> float | None:
+    if value is not None and (not isinstance(value, int | float) or not value >= 0):
+        raise TypeError(f"{value!r} is no delay in seconds")
+    return value
 
 
 def _text(value: object) -> str | None:

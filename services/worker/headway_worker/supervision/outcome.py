@@ -144,7 +144,12 @@ def report_of(
         failures = claimed.failures + 1
         number = claimed.key.task_instance_id, claimed.key.attempt
         following = after_attempt(
-            task, number, result.outcome, failures, may_retry=result.may_retry
+            task,
+            number,
+            result.outcome,
+            failures,
+            may_retry=result.may_retry,
+            delay=result.retry_delay,
         )
     return Report(
         key=claimed.key,

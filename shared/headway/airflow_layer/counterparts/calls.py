@@ -19,6 +19,7 @@ __all__ = [
     "getuser",
     "import_string",
     "iter_namespace",
+    "print_stuff",
     "qualname",
 ]
 
@@ -98,3 +99,8 @@ def context_to_airflow_vars(
     begin = "AIRFLOW_CTX_{}" if in_env_var_format else "airflow.ctx.{}"
     names = {name: name.upper() if in_env_var_format else name for name in found}
     return {begin.format(names[name]): str(value) for name, value in found.items() if value}
+
+
+def print_stuff() -> None:
+    """Print a word: what two of Airflow's example DAGs do in a module of Airflow's own."""
+    print("annotated!")  # noqa: T201 - for the task's log

@@ -37,6 +37,7 @@ _STORES: Final = of("headway.sdk.storage.stores", "attach get_fs has_fs Properti
 _STATES: Final = of(f"{LAYER}.counterparts.states", "DagRunState TaskInstanceState")
 _NOTIFIER: Final = of(f"{LAYER}.counterparts.notifiers", "BaseNotifier")
 _DEADLINES: Final = of(SDK, "DeadlineAlert DeadlineReference")
+_RETRIES: Final = of(SDK, "ExceptionRetryPolicy RetryAction RetryDecision RetryPolicy RetryRule")
 _RULES: Final = of(SDK, "TriggerRule WeightRule")
 _TIMETABLES: Final = of(
     f"{LAYER}.counterparts.timetables",
@@ -66,6 +67,7 @@ _SDK: Final = {
     **_NOTIFIER,
     **_DEADLINES,
     **_RULES,
+    **_RETRIES,
     **_TIMETABLES,
     **_INSTANCE,
     **BASES,
@@ -111,6 +113,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     "airflow.sdk.definitions.context": _CONTEXT,
     "airflow.sdk.definitions.deadline": _DEADLINES,
     "airflow.sdk.definitions.edges": _LABELS,
+    "airflow.sdk.definitions.retry_policy": _RETRIES,
     "airflow.sdk.definitions.taskgroup": _GROUPS,
     "airflow.sdk.definitions.decorators": _DECORATORS,
     "airflow.sdk.execution_time.task_runner": of(

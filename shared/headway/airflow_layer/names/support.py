@@ -74,6 +74,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     **modules(
         "airflow.utils.log.logging_mixin airflow.sdk.definitions._internal.logging_mixin", _LOGGING
     ),
+    "airflow.example_dags.libs.helper": of(f"{_PARTS}.calls", "print_stuff"),
     "airflow.utils.strings": of(f"{_PARTS}.values", "to_boolean"),
     "airflow.utils.platform": of(f"{_PARTS}.calls", "getuser"),
     "airflow.utils.email": of(

@@ -73,9 +73,11 @@ def after_attempt(
     failures: int,
     *,
     may_retry: bool = True,
+    delay: float | None = None,
 ) -> Next:
     """Return what follows an attempt that ended with `outcome`.
 
+    `delay`, in seconds, takes the place of the delay that the task's arguments say.
     `failures` counts the attempts that user code has failed, this one included;
     losses are counted apart and never use up a user's retries.
     """
@@ -85,6 +87,9 @@ def after_attempt(
         return Next(TaskState.SKIPPED)
     if outcome is Outcome.CANCELLED or not may_retry or failures > task.retries:
         return Next(TaskState.FAILED)
+    if delay is not None:
+        longest = LONGEST_WAIT.total_seconds()
+        return Next(TaskState.UP_FOR_RETRY, timedelta(seconds=min(delay, longest)))
     return Next(TaskState.UP_FOR_RETRY, retry_delay(task, attempt, failures))
 
 

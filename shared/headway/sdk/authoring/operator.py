@@ -23,6 +23,7 @@ from headway.sdk.authoring.dependencies import (
 from headway.sdk.authoring.groups.task_group import TaskGroup, group_for
 from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS, TaskOptions, stored
 from headway.sdk.authoring.xcom_arg import XComArg, outputs_in
+from headway.sdk.running.retry_policy import retry_policy_in
 from headway.sdk.running.task_runtime import DEFAULT_SPARK
 from headway.sdk.values import checks
 from headway.sdk.values.signatures import signature
@@ -117,6 +118,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
             self.multiple_outputs = checks.flag(
                 options.get("multiple_outputs", False), "multiple_outputs"
             )
+            self.retry_policy = retry_policy_in(options)
             self.calls_on = callbacks.of_task(options)
             self.calls_first = callbacks.functions(
                 options.get(callbacks.ON_EXECUTE), callbacks.ON_EXECUTE

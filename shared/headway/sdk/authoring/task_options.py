@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
     from headway.sdk.authoring.groups.task_group import TaskGroup
     from headway.sdk.authoring.notifiers import Notifier
+    from headway.sdk.running.retry_policy import RetryPolicy
 
     Functions = Callback | Sequence[Callback] | None
     Deadline = DeadlineAlert | timedelta | float
@@ -45,6 +46,7 @@ class TaskOptions(TypedDict, total=False):
     retry_jitter: Jitter | str | None
     retry_on: "Exceptions"
     fail_fast_on: "Exceptions"
+    retry_policy: "RetryPolicy | None"
     execution_timeout: timedelta | float | None
     sla: "Deadlines"
     notify: "Notifiers"
@@ -111,10 +113,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "wait_for_downstream": (
         "there is no wait_for_downstream; set depends_on_past=True on the tasks that have to wait, "
         "or max_active_runs=1 on the DAG."
-    ),
-    "retry_policy": (
-        "there is no retry_policy; pass retry_on= or fail_fast_on= with the exceptions that "
-        "decide it."
     ),
     "run_as_user": (
         "there is no run_as_user; give the task a queue whose workers run as that user."

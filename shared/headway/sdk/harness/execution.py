@@ -19,9 +19,9 @@ from headway.sdk.harness.naming import naming
 from headway.sdk.operators.spark_submit import SparkSubmitOperator
 from headway.sdk.running.context import Context, running_in
 from headway.sdk.running.facts import RunFacts
+from headway.sdk.running.retry_policy import decide_retry
 from headway.sdk.running.task_runtime import TaskRuntime
 from headway.sdk.running.tracebacks import message_of, traceback_of
-from headway.sdk.values.retrying import may_retry
 from headway.sdk.xcoms.codec import encode_xcom
 
 
@@ -29,6 +29,7 @@ from headway.sdk.xcoms.codec import encode_xcom
 class Result:
     """How an attempt ended, in the task's own words.
 
+    `retry_delay`, in seconds, takes the place of the task's own, if a retry policy says so.
     `traceback` leads through the user's code only.  `skip_tasks` are the
     tasks below that a branch or a short circuit decided against.
     """
@@ -37,6 +38,7 @@ class Result:
     error: str | None = None
     traceback: str | None = None
     may_retry: bool = True
+    retry_delay: float | None = None
     skip_tasks: tuple[str, ...] = ()
 
 
@@ -66,6 +68,7 @@ def _isolated(
 ) -> Result:
     """Do that with the rendered task, or the instance of a mapped one; it returns what to skip."""
     task, items = operator, Items({})
+    context: Context | None = None
     try:
         if isinstance(operator, MappedOperator):
             task, items = operator.instance(runtime, facts.map_index)
@@ -74,7 +77,7 @@ def _isolated(
             task = rendered(task, context, items.untouched)
             skips = do(task, context)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - this is where an attempt is isolated
-        return _failure(error, task)
+        return _failure(error, task, facts, context)
     return Result(outcome=Outcome.SUCCESS, skip_tasks=skips)
 
 
@@ -122,16 +125,25 @@ def _push(operator: BaseOperator, returned: object, context: Context) -> None:
     context.runtime.push_xcom(RETURN_VALUE, value)
 
 
-def _failure(error: BaseException, operator: BaseOperator) -> Result:
+def _failure(
+    error: BaseException, operator: BaseOperator, facts: RunFacts, context: Context | None
+) -> Result:
     if isinstance(error, AirflowSkipException):
         return Result(outcome=Outcome.SKIPPED, error=message_of(error))
     if isinstance(error, SystemExit):
         message = f"The task called sys.exit({error.code!r}); return from the function instead."
     else:
         message = message_of(error)
-    again = not isinstance(error, AirflowFailException) and may_retry(operator.spec, type(error))
+    again, delay = False, None
+    if not isinstance(error, AirflowFailException):
+        policy = operator.retry_policy
+        again, delay = decide_retry(operator.spec, policy, error, facts.try_number, context)
     if isinstance(error, RefusalError) and operator.spec.retries and not again:
         message = f"{message} The task is not tried again, for this would be refused again."
     return Result(
-        outcome=Outcome.FAILED, error=message, traceback=traceback_of(error), may_retry=again
+        outcome=Outcome.FAILED,
+        error=message,
+        traceback=traceback_of(error),
+        may_retry=again,
+        retry_delay=delay,
     )

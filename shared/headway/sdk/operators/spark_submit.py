@@ -55,18 +55,25 @@ class SparkSubmitOperator(BaseOperator):
     A relative path that exists beside the DAG file is taken from there, in the
     version of the code that the run has.  In cluster mode the driver runs on the cluster:
     it outlives the attempt, and the next one finds it again instead of starting another.
+    A subclass with an `execute` of its own may do without an application.
     """
 
     template_fields = tuple(field.name for field in fields(SparkApplication))
     operator_name = "spark_submit"
 
     def __init__(
-        self, *, task_id: str, application: str | XComArg, **options: Unpack[SparkSubmitOptions]
+        self,
+        *,
+        task_id: str,
+        application: str | XComArg | None = None,
+        **options: Unpack[SparkSubmitOptions],
     ) -> None:
         given: dict[str, Any] = {"application": application, **options}
         for name in self.template_fields:
             setattr(self, name, given.pop(name, None))
         super().__init__(task_id, **given)
+        if application is None and type(self).execute is not SparkSubmitOperator.execute:
+            return
         if is_static(self._given()):
             self.spark_application()
 
@@ -75,7 +82,9 @@ class SparkSubmitOperator(BaseOperator):
         context.runtime.submit_spark(self.spark_application())
 
     def spark_application(self) -> SparkApplication:
-        """Return the application, with every argument checked."""
+        """Return the application, with every argument checked; DagError when there is none."""
+        if self._given()["application"] is None:
+            raise DagError(f"{self.where}: there is no application; pass application= with a file.")
         checked = {
             name: check(value, f"{self.where}: {name}")
             for name, check in CHECKS.items()

@@ -36,10 +36,10 @@ def may_retry(task: TaskSpec, error: type[BaseException]) -> bool:
 
     What Headway refuses it refuses again, so that only `retry_on` has such a task tried again.
     """
-    if _among(error, task.fail_fast_on):
+    if is_among(error, task.fail_fast_on):
         return False
     if task.retry_on:
-        return _among(error, task.retry_on)
+        return is_among(error, task.retry_on)
     return not issubclass(error, RefusalError)
 
 
@@ -63,13 +63,16 @@ def _full_name(error: type[BaseException]) -> str:
     return f"{error.__module__}.{error.__qualname__}"
 
 
-def _among(error: type[BaseException], names: Collection[str]) -> bool:
-    own = {_full_name(base) for base in error.__mro__ if issubclass(base, BaseException)}
-    return any(name in own or _is_alias(error, name) for name in names)
+def is_among(
+    error: type[BaseException], names: Collection[str], *, with_bases: bool = True
+) -> bool:
+    """Tell whether a class of exceptions is named; `with_bases` if a name of a base counts."""
+    classes = error.__mro__ if with_bases else (error,)
+    own = {_full_name(base) for base in classes if issubclass(base, BaseException)}
+    return any(name in own or _is_alias(classes, name) for name in names)
 
 
-def _is_alias(error: type[BaseException], name: str) -> bool:
-    """Tell whether that is another name of the class or of a base: packages often have one."""
+def _is_alias(classes: Collection[type], name: str) -> bool:
+    """Tell whether that is another name of one of the classes: packages often have one."""
     module, _, attribute = name.rpartition(".")
-    found = getattr(sys.modules.get(module), attribute, None)
-    return isinstance(found, type) and issubclass(error, found)
+    return getattr(sys.modules.get(module), attribute, None) in classes

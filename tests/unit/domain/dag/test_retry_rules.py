@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.domain.dag.retry import MOST_LOSSES, Next, after_attempt, after_loss, retry_delay
+from headway.domain.dag.retry import (
+    LONGEST_WAIT,
+    MOST_LOSSES,
+    Next,
+    after_attempt,
+    after_loss,
+    retry_delay,
+)
 from headway.domain.dag.spec import Jitter, TaskSpec
 from headway.domain.states import OnLost, Outcome, TaskState
 
@@ -76,6 +83,16 @@ def test_a_good_end_stays_one_after_failures_beyond_all_retries(outcome: Outcome
 
 def test_a_task_that_forbids_it_is_not_tried_again() -> None:
     assert after_attempt(task(retries=5), ATTEMPT, Outcome.FAILED, 1, may_retry=False) == FAILED
+
+
+@pytest.mark.parametrize(
+    ("delay", "waits"), [(7.5, timedelta(seconds=7.5)), (0.0, timedelta(0)), (1e12, LONGEST_WAIT)]
+)
+def test_a_delay_of_the_attempt_replaces_that_of_the_task(delay: float, waits: timedelta) -> None:
+    following = after_attempt(task(retries=5), ATTEMPT, Outcome.FAILED, 1, delay=delay)
+
+    assert following == Next(TaskState.UP_FOR_RETRY, waits)
+    assert after_attempt(task(retries=0), ATTEMPT, Outcome.FAILED, 1, delay=delay) == FAILED
 
 
 def test_a_loss_is_tried_again_at_once_then_later_and_later_but_not_for_ever() -> None:

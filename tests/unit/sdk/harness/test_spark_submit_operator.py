@@ -20,6 +20,24 @@ from headway.sdk.running.task_runtime import SparkApplication
 Run = Callable[..., Result]
 
 
+def test_there_is_an_application() -> None:
+    with pytest.raises(DagError, match=r"'submit': there is no application; pass application="):
+        SparkSubmitOperator(task_id="submit", conf={"a": "b"})
+
+
+def test_a_subclass_that_does_something_else_needs_no_application(dag: DAG, run: Run) -> None:
+    loaded: list[str] = []
+
+    class Load(SparkSubmitOperator):
+        def execute(self, context: object) -> None:
+            loaded.append(self.task_id)
+
+    with pytest.raises(DagError, match="deploy_mode must be"):
+        Load(task_id="submit", application="job.py", deploy_mode="moon")
+    assert run(Load(task_id="load")).outcome is Outcome.SUCCESS
+    assert loaded == ["load"]
+
+
 def test_every_argument_reaches_the_application(dag: DAG, run: Run) -> None:
     task = SparkSubmitOperator(
         task_id="submit",

@@ -187,6 +187,10 @@ OF_ALL: Mapping[str, Case] = {
     "retry_jitter": ({}, "full"),
     "retry_on": ({}, ValueError),
     "fail_fast_on": ({}, ValueError),
+    "retry_policy": (
+        {"map_index_template": "{{ unknown }}"},  # which fails the task
+        sdk.ExceptionRetryPolicy([], sdk.RetryAction.RETRY),
+    ),
     "execution_timeout": ({}, HOUR),
     "sla": ({}, HOUR),
     "notify": ({}, sdk.Notifier("ops")),

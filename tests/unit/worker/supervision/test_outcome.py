@@ -160,6 +160,13 @@ def test_a_task_that_must_not_be_tried_again_is_not() -> None:
     assert report_of(claimed(), TASK, result).following == Next(TaskState.FAILED)
 
 
+def test_a_delay_that_its_retry_policy_says_holds() -> None:
+    result = Result(outcome=Outcome.FAILED, retry_delay=2.5)
+    following = report_of(claimed(), TASK, result).following
+
+    assert following == Next(TaskState.UP_FOR_RETRY, timedelta(seconds=2.5))
+
+
 def test_a_pause_comes_before_who_takes_up_what_was_left_whatever_its_task_says() -> None:
     once = replace(TASK, on_lost=OnLost.FAIL)
     report = report_of(claimed(losses=3), once, Result(outcome=Outcome.LOST), left="application a")
@@ -197,6 +204,7 @@ def test_a_report_says_what_a_branch_decided_against() -> None:
         SAID,
         Result(outcome=Outcome.SKIPPED, error="no data"),
         Result(outcome=Outcome.FAILED, error="ä\0", traceback="Traceback …", may_retry=False),
+        Result(outcome=Outcome.FAILED, retry_delay=2.5),
         Result(outcome=Outcome.SUCCESS, skip_tasks=("a", "b")),
     ],
 )
@@ -216,7 +224,9 @@ def test_only_task_ids_are_skipped(skips: object) -> None:
         result_from_frame({**result_to_frame(SAID), "skip_tasks": skips})
 
 
-@pytest.mark.parametrize("missing", ["outcome", "error", "traceback", "may_retry", "skip_tasks"])
+@pytest.mark.parametrize(
+    "missing", ["outcome", "error", "traceback", "may_retry", "retry_delay", "skip_tasks"]
+)
 def test_a_result_is_whole(missing: str) -> None:
     frame = result_to_frame(SAID)
     del frame[missing]
