@@ -5,6 +5,7 @@ from typing import Any
 
 from headway import sdk
 from headway.airflow_layer.gaps import error_of
+from headway.airflow_layer.tolerance.absent_context import refuse_stores
 from headway.airflow_layer.tolerance.arguments import of_task
 from headway.sdk.authoring.task_options import TASK_OPTIONS
 
@@ -21,7 +22,8 @@ class TolerantDecorator:
         """Decorate a function, or return the decorator that has these options."""
         tidy = of_task(options, TASK_OPTIONS)
         if python_callable is None:
-            return self._decorator(**tidy)
+            return lambda function: self(function, **tidy)
+        refuse_stores(python_callable)
         return self._decorator(python_callable, **tidy)
 
     def __getattr__(self, name: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 from headway import sdk
 from headway.airflow_layer.gaps import error_of
 from headway.airflow_layer.notes import note
+from headway.airflow_layer.tolerance.absent_context import refuse_stores
 from headway.airflow_layer.tolerance.arguments import by_name, of_task
 from headway.airflow_layer.tolerance.stored_objects import as_data
 from headway.airflow_layer.tolerance.templating import RendersObjects
@@ -33,7 +34,7 @@ class TolerantOperatorType(OperatorType, ABCMeta):
         if args:
             kind = f"{place(current_dag(), given.get('task_id', args[0]))}: {cls.__name__}"
             given = by_name(kind, _positional(cls), args, given)
-        _refuse_deferral(cls, given)
+        _refuse_gaps(cls, given)
         return super().__call__(**_tidy(cls, given))
 
 
@@ -48,7 +49,7 @@ class TolerantOperator(RendersObjects, metaclass=TolerantOperatorType):
     @classmethod
     def partial(cls, **arguments: Any) -> Any:
         """Fix some arguments of a mapped task."""
-        _refuse_deferral(cls, arguments)
+        _refuse_gaps(cls, arguments)
         return super().partial(**_tidy(cls, arguments))
 
     def defer(self, **_: Any) -> NoReturn:
@@ -71,8 +72,9 @@ def tolerant(operator: type) -> type:
     return _MADE[operator]
 
 
-def _refuse_deferral(operator: type, given: Mapping[str, Any]) -> None:
-    """Refuse what a provider's operator would take, and defer itself by."""
+def _refuse_gaps(operator: type, given: Mapping[str, Any]) -> None:
+    """Refuse what a task would defer itself by, and a function that asks for a store."""
+    refuse_stores(given.get("python_callable"))
     if given.get("deferrable"):
         raise error_of(f"{operator.__name__}(deferrable=True)", of="deferrable")
 

@@ -8,6 +8,7 @@ import pytest
 
 from headway import sdk
 from headway.airflow_layer import notes
+from headway.airflow_layer.gaps import AirflowGapError
 from headway.airflow_layer.tolerance import decorators
 from headway.airflow_layer.tolerance.arguments import of_task
 from headway.airflow_layer.tolerance.operators import TolerantOperator
@@ -199,3 +200,20 @@ def test_what_the_sdk_gets_the_layer_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert isinstance(made, Later)
     with pytest.raises(AttributeError):
         _ = operators.TriggerRule  # no operator
+
+
+@pytest.mark.parametrize("name", ["task_state_store", "asset_state_store"])
+def test_a_function_that_asks_for_a_store_is_refused(name: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"def work(rows, {name}=None): ...", scope)
+    said = rf"work\({name}=…\): Headway has no store for state between attempts"
+
+    for make in (
+        decorators.task,
+        decorators.task(retries=2),
+        decorators.task.branch,
+        lambda function: Python(task_id="t", python_callable=function),
+        lambda function: Python.partial(task_id="t", python_callable=function),
+    ):
+        with pytest.raises(AirflowGapError, match=said):
+            make(scope["work"])
