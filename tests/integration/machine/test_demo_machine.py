@@ -28,7 +28,8 @@ ATTEMPTS = text("""
       FROM task_attempt AS it
       JOIN task_instance AS task ON task.id = it.task_instance_id
       JOIN dag_run AS run ON run.id = task.dag_run_id
-      JOIN dag_task AS definition USING (version_id, task_id)
+      JOIN dag_task AS definition ON definition.version_id = run.version_id
+                                 AND definition.task_id = task.task_id
 """)
 
 

@@ -31,7 +31,9 @@ OWNERS: Final = [("headway.db.access.migrate", "upgrade"), ("headway.db.access.r
 """What asks for other privileges than those on tables, and checks by itself that it has them."""
 
 REFUSED: Final = "42501"
-API_MODULES: Final = frozenset({"accounts", "idempotency", "limits", "links", "sessions", "tokens"})
+API_MODULES: Final = frozenset(
+    {"accounts", "idempotency", "in_force", "limits", "links", "sessions", "tokens"}
+)
 """The modules of `headway.db.accounts`, whose statements only the API executes."""
 
 each_part = pytest.mark.parametrize("login", PARTS)
