@@ -32,6 +32,7 @@ WIDE_TASKS, WIDE_RUNS = (
 REPEAT: Final = 3
 CHANGES: Final = 40
 SLOW: Final = 4.0
+PATIENCE: Final = 60.0
 MOST_TABS, TABBED, TAB_CHANGES = 200, 10, 30
 
 RUN: Final = "scheduled__1990-01-01%2001:00:00+00"
@@ -270,6 +271,9 @@ def _largest(postgres: Server) -> Iterator[Row]:
 
 def _when(opened: OpenedPage, condition: str) -> float:
     """Return when something was so, in milliseconds from the request on."""
+    until = time.monotonic() + PATIENCE
     while not opened.page.evaluate(condition):
+        if time.monotonic() > until:
+            raise RuntimeError(f"The page is not complete after {PATIENCE:.0f} s: {condition}")
         time.sleep(0.005)
     return float(opened.page.evaluate("performance.now()"))

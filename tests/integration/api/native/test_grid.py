@@ -1,18 +1,22 @@
 """The grid: rows, columns and cells in one answer."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import httpx
-from sqlalchemy import text
+import pytest
+from sqlalchemy import Connection, text
 from starlette.testclient import TestClient
 from tests.integration.api.conftest import Api
 from tests.integration.api.native.conftest import RUN, V1, Clients, move, sql
 
+from headway.db.reads.charts import grid_cells
 from headway.domain.dag.spec import MapInput
 from headway.domain.states import TaskState
 from headway.testing.data import seed
+from headway_api.native.dags import grid
 
 
 def opened(answer: httpx.Response) -> tuple[dict[str, Any], list[list[tuple[str | None, int]]]]:
@@ -129,6 +133,27 @@ def test_a_run_of_many_tasks_is_read_by_few_statements(api: Api, admin: TestClie
     states = dict(zip((row["task_id"] for row in header["rows"]), cells[0], strict=True))
     assert states.pop("t299") == ("queued", 0)
     assert set(states.values()) == {("scheduled", 0)}
+
+
+def test_many_cells_are_read_by_several_statements(
+    api: Api, admin: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One statement for 5,000 tasks in 365 runs took longer than the database allows."""
+    for day in range(3):
+        seed.start_run(api.engine, seed.dag(seed.task("a"), seed.task("b", "a")), day)
+    at_once = opened(admin.get(f"{V1}/dags/etl/grid"))
+    asked: list[int] = []
+
+    def packed(conn: Connection, run_ids: Sequence[int], *given: Any) -> Any:
+        asked.append(len(run_ids))
+        return read(conn, run_ids, *given)
+
+    read = grid_cells.packed
+    monkeypatch.setattr(grid_cells, "packed", packed)
+    monkeypatch.setattr(grid, "MOST_CELLS", 4)
+
+    assert opened(admin.get(f"{V1}/dags/etl/grid")) == at_once
+    assert asked == [2, 1]
 
 
 def test_a_run_that_has_ended_is_read_once_until_it_ends_again(api: Api, admin: TestClient) -> None:

@@ -25,6 +25,9 @@ router = native_router("DAGs")
 
 MEDIA_TYPE: Final = "application/vnd.headway.grid"
 LENGTH_BYTES: Final = 4
+MOST_CELLS: Final = 250_000
+"""Cells that one statement reads, at most, if a run does not have more."""
+
 _ENDED: Final = EndedColumns()
 
 Runs = Annotated[int, Query(ge=1, le=1_000, description="Runs at most, the latest dates first.")]
@@ -165,20 +168,31 @@ def read_grid(
 def _columns(
     conn: Connection, runs: Sequence[ListedRun], task_ids: Sequence[str]
 ) -> dict[int, RunColumn]:
-    """Return the columns of all runs; those that have ended are read once."""
+    """Return the columns of all runs; those that have ended are read once.
+
+    No statement reads so many cells that it takes too long.  What one of them has read is
+    remembered, so a client that asks again after a failure gets further.
+    """
     keys = keys_of(runs, task_ids)
-    known = _ENDED.known(keys)
-    missing = [run.id for run in runs if run.id not in known]
-    if not missing:
-        return known
-    packed = grid_cells.packed(conn, missing, task_ids, RETRIED)
-    mapped = grid_cells.mapped(conn, missing)
-    found = {
+    columns = _ENDED.known(keys)
+    missing = [run.id for run in runs if run.id not in columns]
+    at_once = max(MOST_CELLS // max(len(task_ids), 1), 1)
+    for first in range(0, len(missing), at_once):
+        found = _read(conn, missing[first : first + at_once], task_ids)
+        _ENDED.remember(keys, found)
+        columns |= found
+    return columns
+
+
+def _read(
+    conn: Connection, run_ids: Sequence[int], task_ids: Sequence[str]
+) -> dict[int, RunColumn]:
+    packed = grid_cells.packed(conn, run_ids, task_ids, RETRIED)
+    mapped = grid_cells.mapped(conn, run_ids)
+    return {
         run: RunColumn(column(task_ids, packed.get(run), mapped.get(run, {})), mapped.get(run, {}))
-        for run in missing
+        for run in run_ids
     }
-    _ENDED.remember(keys, found)
-    return {**known, **found}
 
 
 def _column(listed: ListedRun) -> GridColumn:
