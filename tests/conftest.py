@@ -187,9 +187,8 @@ def address(request: pytest.FixtureRequest) -> Callable[[str], str]:
 def template(postgres: ThrowawayPostgres) -> Iterator[str]:
     """The name of a migrated database that nobody is connected to."""
     name = f"headway_template_{secrets.token_hex(4)}"
-    address = postgres.create_database(name, postgres.migrated)
-    if postgres.migrated is None:
-        migrate.upgrade(address)
+    # What stands beside the migrations, such as grants and functions, may be newer than the copy.
+    migrate.upgrade(postgres.create_database(name, postgres.migrated))
     yield name
     postgres.drop_database(name)
 
