@@ -9,7 +9,8 @@ tokens among it, and in the text of their statements, is not enough.
 What is granted to a bundle is given to the parser that has the bundle, and to the attempts and
 callbacks that run a version of the bundle: their processes run the DAG file anew, and it reads the
 same names.  The bundle is that of the version, whatever bundle has the DAG by now: what runs is the
-code of that bundle's authors.
+code of that bundle's authors.  A worker of an older release notes no version; then it is that of
+the run.
 """
 
 from hashlib import sha256
@@ -60,7 +61,11 @@ AS $gate$
                              AND given.dag_id IN (it.dag_id, '*', 'bundle:' || (
                                  SELECT version.bundle FROM {schema}.dag_version AS version
                                   WHERE version.dag_id = it.dag_id
-                                    AND version.id = it.version_id))) AS granted) AS may
+                                    AND version.id = coalesce(it.version_id, (
+                                        SELECT run.version_id
+                                          FROM {schema}.task_instance AS task
+                                          JOIN {schema}.dag_run AS run ON run.id = task.dag_run_id
+                                         WHERE task.id = it.task_instance_id))))) AS granted) AS may
       LEFT JOIN {schema}.secret AS secret ON secret.kind = of_kind AND secret.name = of_name
      WHERE it.task_instance_id = of_task AND it.attempt = of_attempt AND it.token = of_token
        AND it.phase IN ('running', 'stopping')
@@ -84,8 +89,12 @@ AS $gate$
     SELECT may.granted, secret.name IS NOT NULL,
            CASE WHEN may.granted THEN secret.key_id END,
            CASE WHEN may.granted THEN secret.sealed END
-      FROM (SELECT dag_run_id, process_id, version_id FROM {schema}.callback
-             WHERE of_what = 'callback' AND id = of_id AND token = of_token AND state = 'running'
+      FROM (SELECT called.dag_run_id, called.process_id,
+                   coalesce(called.version_id, its.version_id) AS version_id
+              FROM {schema}.callback AS called
+              JOIN {schema}.dag_run AS its ON its.id = called.dag_run_id
+             WHERE of_what = 'callback' AND called.id = of_id AND called.token = of_token
+               AND called.state = 'running'
              UNION ALL
             SELECT told.dag_run_id, told.process_id,
                    (SELECT naming.version_id

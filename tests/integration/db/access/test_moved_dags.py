@@ -214,6 +214,24 @@ def test_a_callback_has_the_grants_of_the_version_whose_functions_are_called(
 
 
 @pytest.mark.parametrize("granted", [HERE, THERE])
+def test_what_an_older_worker_has_claimed_has_the_grants_of_the_version_of_its_run(
+    engine: Engine, worker: Engine, parser: Identity, me: Identity, granted: str
+) -> None:
+    """Such a worker runs while an installation is upgraded; it does not note the version."""
+    grant(engine, to_bundle(granted))
+    running = attempt(engine, me, put(engine, parser, HERE))
+    with engine.begin() as conn:
+        conn.execute(text("UPDATE task_attempt SET version_id = NULL"))
+    assert may(worker, me, running) is (granted == HERE)
+    assert callbacks.report(engine, running, Outcome.FAILED)
+    with engine.begin() as conn:
+        [claimed] = callback_claims.claim(conn, me, [DEFAULT_QUEUE], 10, 30)
+        conn.execute(text("UPDATE callback SET version_id = NULL"))
+
+    assert may(worker, me, claimed.key) is (granted == HERE)
+
+
+@pytest.mark.parametrize("granted", [HERE, THERE])
 def test_a_notification_has_the_grants_of_the_version_that_has_its_notifier(
     engine: Engine, worker: Engine, parser: Identity, me: Identity, granted: str
 ) -> None:

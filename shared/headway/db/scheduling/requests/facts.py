@@ -15,7 +15,8 @@ FACTS = text("""
         ON it.task_instance_id = request.task_instance_id AND it.attempt = request.attempt
       JOIN task_instance AS task ON task.id = it.task_instance_id
       JOIN dag_run AS run ON run.id = task.dag_run_id
-      LEFT JOIN dag_version AS own ON own.dag_id = run.dag_id AND own.id = it.version_id
+      LEFT JOIN dag_version AS own
+        ON own.dag_id = run.dag_id AND own.id = coalesce(it.version_id, run.version_id)
       LEFT JOIN dag AS target
         ON target.dag_id = request.dag_id AND target.bundle = own.bundle
      WHERE request.id = :id
