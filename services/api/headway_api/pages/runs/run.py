@@ -119,7 +119,7 @@ def _run(caller: Caller, conn: Connection, where: tuple[str, str], query: RunPag
     gantt, length, seconds = None, "", None
     if start is not None:
         path = read_critical_path(caller, conn, *where)
-        bars, groups = _charted(caller, conn, where, _Charted(tasks, outline, query))
+        bars, groups = _charted(caller, conn, where, tasks, outline, query)
         gantt = drawn(bars, path.pieces, start, end or path.at, groups)
         length = _length(path)
         seconds = ((end or path.at) - start).total_seconds()
@@ -142,30 +142,26 @@ def _run(caller: Caller, conn: Connection, where: tuple[str, str], query: RunPag
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Charted:
-    """What the chart is of."""
-
-    tasks: Sequence[TaskView]
-    outline: DagOutline | None
-    query: RunPageQuery
-
-
 def _charted(
-    caller: Caller, conn: Connection, where: tuple[str, str], it: _Charted
+    caller: Caller,
+    conn: Connection,
+    where: tuple[str, str],
+    tasks: Sequence[TaskView],
+    outline: DagOutline | None,
+    query: RunPageQuery,
 ) -> tuple[Sequence[GanttBar], GanttGroups | None]:
     """Return the bars that the chart shows: of many tasks, those in no folded group come first."""
-    if it.outline is None:
-        names = {(task.task_id, task.map_index) for task in _first(it.tasks, it.query.all)}
+    if outline is None:
+        names = {(task.task_id, task.map_index) for task in _first(tasks, query.all)}
         return run_times.gantt(conn, caller.page(MOST_ROWS), *where, names).rows, None
-    states = _states(it.tasks)
-    rows = outlined(list(states), it.outline.groups, set(it.query.folded))
+    states = _states(tasks)
+    rows = outlined(list(states), outline.groups, set(query.folded))
     open_ = {row.name for row in rows if not row.tasks}
-    seen = [task for task in it.tasks if task.task_id in open_]
-    names = {(task.task_id, task.map_index) for task in _first(seen, it.query.all)}
+    seen = [task for task in tasks if task.task_id in open_]
+    names = {(task.task_id, task.map_index) for task in _first(seen, query.all)}
     bars = run_times.gantt(conn, caller.page(MOST_ROWS), *where).rows  # a group's are its tasks'
     chosen = [bar for bar in bars if (bar.task_id, bar.map_index) in names]
-    return chosen, GanttGroups(rows, it.outline, bars, states)
+    return chosen, GanttGroups(rows, outline, bars, states)
 
 
 def _states(tasks: Sequence[TaskView]) -> dict[str, dict[TaskState, int]]:
