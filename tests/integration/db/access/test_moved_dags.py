@@ -40,6 +40,10 @@ DAG = replace(callbacks.caring(CallbackEvent.FAILURE), max_active_runs=16)
 IN_FORCE = text("SELECT version_id FROM dag WHERE dag_id = 'etl'")
 REPIN = text("UPDATE dag_run SET version_id = :version")
 RUN = text("SELECT run_id FROM dag_run")
+VERSION_OF_0029 = text("""
+    INSERT INTO dag_version (id, dag_id, number, fingerprint, serialized, manifest_hash)
+    OVERRIDING SYSTEM VALUE VALUES (9, 'gone', 2, 'g', '', 'm')
+""")
 ROWS_OF_0029 = (
     text("INSERT INTO code_manifest (hash, files) VALUES ('m', '{}')"),
     text("""
@@ -180,6 +184,20 @@ def test_versions_of_before_are_of_the_bundle_that_has_their_dag(
         attempts = "SELECT version_id FROM task_attempt ORDER BY task_instance_id"
         assert list(conn.scalars(text(attempts))) == [1, None]
         assert list(conn.scalars(text("SELECT version_id FROM callback ORDER BY id"))) == [None, 1]
+
+
+def test_a_version_of_a_parser_of_an_older_release_is_of_the_bundle_of_its_dag(
+    empty: Engine, empty_url: str
+) -> None:
+    """While an upgrade replaces parsers one by one, the older ones name no bundle."""
+    old_schemas.put(empty, "0029", *ROWS_OF_0029)
+    migrate.upgrade(empty_url)
+
+    with empty.begin() as conn:
+        conn.execute(VERSION_OF_0029)
+
+    with empty.connect() as conn:
+        assert conn.scalar(text("SELECT bundle FROM dag_version WHERE id = 9")) == "other"
 
 
 @pytest.mark.parametrize("granted", [HERE, THERE])
