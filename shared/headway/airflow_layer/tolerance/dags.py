@@ -46,6 +46,10 @@ class AirflowDag(definition.DAG):
                     "leave it out, or give it to the task that is to have it.",
                 )
 
+    def miss_template_file(self, what: str) -> None:
+        """Say which template file is missing: in Airflow the task fails, and the others run."""
+        note(f"template:{what}", f"{what} Until then the task fails.")
+
 
 def dag(dag_id: Any = None, *args: Any, **options: Any) -> Any:
     """Turn a function into a maker of DAGs."""

@@ -91,6 +91,10 @@ class DAG(DagTime, DagAttributes):
         where = f"DAG {self.dag_id!r}: default_args"
         checks.known(self.default_args, accepted, where, TASK_REFUSED)
 
+    def miss_template_file(self, what: str) -> None:
+        """Refuse a task that names a template file which is not there; `what` says which."""
+        raise DagError(what)
+
     def add_group(self, group: TaskGroup) -> None:
         """Take a group into the DAG, and into the group around it; its id must be new."""
         assert group.group_id is not None

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from headway.domain.errors import DagError
 from headway.sdk.authoring.mapped import MappedOperator
 from headway.sdk.context import template_files
 from headway.sdk.context.template_files import FileText
@@ -22,16 +21,17 @@ _REFERENCE: Final = re.compile(r"\b(?:include|extends|import)\b")
 def of_tasks(dag: "DAG") -> set[Path]:
     """Return the template files of a DAG's tasks; DagError if a field names one that is missing.
 
+    The file of a DAG written for Airflow gets a warning instead, and the task fails when it runs.
     A name that is built while a template renders is not known here.
     """
-    texts = [text for task in dag.tasks for text in _texts(task)]
+    texts = [text for task in dag.tasks for text in _texts(dag, task)]
     found = {text.path for text in texts if isinstance(text, FileText)}
     if dag.jinja_environment_kwargs or any(map(_REFERENCE.search, texts)):
         found |= _referenced(dag, texts)
     return found
 
 
-def _texts(task: "BaseOperator") -> Iterator[str]:
+def _texts(dag: "DAG", task: "BaseOperator") -> Iterator[str]:
     """Yield the texts in the template fields of a task, and for names of files their contents."""
     endings = _endings(task)
     for field, value in _fields(task):
@@ -39,11 +39,11 @@ def _texts(task: "BaseOperator") -> Iterator[str]:
             if not endings or not template_files.is_name(text, endings):
                 yield text
                 continue
-            content = template_files.read(task.dag, text)
+            content = template_files.read(dag, text)
             if content is not None:
                 yield content
             elif value is text:
-                raise DagError(f"{task.where}: {template_files.missing(field, text)}")
+                dag.miss_template_file(f"{task.where}: {template_files.missing(field, text)}")
 
 
 def _referenced(dag: "DAG", waiting: list[str]) -> set[Path]:
