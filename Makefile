@@ -121,10 +121,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 # What provider packages require goes with no constraint of Headway's tests: another environment.
+# That of Snowflake requires SQLAlchemy < 2.1.
 .venv-providers/.installed: pyproject.toml constraints.txt tests/providers/requirements.txt
 	$(PYTHON) -m venv .venv-providers
-	.venv-providers/bin/pip install --quiet --disable-pip-version-check --use-pep517 --constraint constraints.txt \
-		--editable '.[airflow,spark]' aiosmtpd hypothesis psutil pytest pytest-xdist 'testcontainers[postgres]'
+	sed '/^sqlalchemy=/Id' constraints.txt > .venv-providers/constraints.txt
+	.venv-providers/bin/pip install --quiet --disable-pip-version-check --use-pep517 \
+		--constraint .venv-providers/constraints.txt --editable '.[airflow,spark]' 'sqlalchemy<2.1' \
+		aiosmtpd hypothesis psutil pytest pytest-xdist 'testcontainers[postgres]'
 	xargs .venv-providers/bin/headway providers install < tests/providers/requirements.txt
 	.venv-providers/bin/pip install --quiet --disable-pip-version-check 'moto[server]==5.*' s3fs
 	@touch $@

@@ -22,6 +22,15 @@ _WRITES: Final = text(
 AT_THE_END: Final = "scrollY > 100"
 """Whether a log that is followed is longer than the window, and has been scrolled to its end."""
 
+SCROLL_UP_A_LITTLE: Final = """new Promise(done => {
+    addEventListener("scroll", done, { once: true });
+    scrollBy({ top: -20, behavior: "instant" });
+})"""
+SCROLL_TO_THE_END: Final = """new Promise(done => {
+    addEventListener("scroll", done, { once: true });
+    scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+})"""
+
 
 def test_a_change_of_another_process_shows(desk: Watched) -> None:
     desk.go("/dags/stores")
@@ -101,9 +110,13 @@ def test_lines_come_to_an_open_log_while_its_end_is_in_sight(desk: Watched) -> N
     shown = page.locator(".log li").evaluate_all("lines => lines.map(line => line.id)")
     assert len(shown) == len(set(shown))
     assert page.evaluate("scrollY + innerHeight > document.documentElement.scrollHeight - 60")
-    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    page.evaluate(SCROLL_UP_A_LITTLE)
+    read = page.evaluate("scrollY")
     page.locator(".log .text", has_text=re.compile(f"^page {last + 4}$")).wait_for()
-    assert page.evaluate("scrollY") == 0
+    assert page.evaluate("scrollY") == read
+    page.evaluate(SCROLL_TO_THE_END)
+    page.locator(".log .text", has_text=re.compile(f"^page {last + 6}$")).wait_for()
+    assert page.evaluate("scrollY + innerHeight > document.documentElement.scrollHeight - 60")
     assert [problem for problem in desk.problems if "404" not in problem] == []
 
 

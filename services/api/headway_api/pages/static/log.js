@@ -9,6 +9,8 @@ const begun = new WeakSet();
 const LAST = 2_000; // milliseconds in which the last lines come after the page of the end
 let followed = null; // the list that lines come to, and the stream, which is closed while nobody sees the tab
 let ending = 0;
+let stays = true; // at the end, until somebody scrolls up
+let seen = { top: 0, height: 0 }; // where the view was, and of how long a page
 
 /** Follow the log of the page, if its end is shown and its attempt runs. */
 export function followLog() {
@@ -26,6 +28,7 @@ export function followLog() {
 export function listenForLog() {
   document.addEventListener("visibilitychange", followLog);
   window.addEventListener("pageshow", followLog);
+  window.addEventListener("scroll", noteScroll, { passive: true });
   window.addEventListener("pagehide", () => followed?.stream?.close());
 }
 
@@ -50,12 +53,15 @@ function opened(its) {
   const address = new URL(its.address, location.href);
   if (its.at) address.searchParams.set("from", its.at);
   const stream = new EventSource(address); // lines that come again are known by their ids
-  if (!begun.has(list)) toTheEnd();
+  if (!begun.has(list)) {
+    stays = true;
+    toTheEnd();
+  }
   begun.add(list);
   keepOut(list);
   stream.onmessage = (event) => {
     its.at = event.lastEventId;
-    const atEnd = isAtEnd();
+    const atEnd = stays && isAtEnd();
     for (const line of parsed(`<ol>${event.data}</ol>`).querySelectorAll("li")) {
       if (!document.getElementById(line.id)) list.append(document.adoptNode(line));
     }
@@ -64,6 +70,14 @@ function opened(its) {
     list.dispatchEvent(new Event("lines", { bubbles: true }));
   };
   return stream;
+}
+
+/** Tell a reader who scrolls up, by however little, from a page that has become shorter. */
+function noteScroll() {
+  const { scrollTop: top, scrollHeight: height } = document.documentElement;
+  if (top < seen.top && height >= seen.height) stays = false;
+  else if (top > seen.top && isAtEnd()) stays = true;
+  seen = { top, height };
 }
 
 function isAtEnd() {
