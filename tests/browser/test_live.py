@@ -215,6 +215,18 @@ def test_a_dag_that_somebody_pauses_shows_in_the_list(desk: Watched) -> None:
     desk.page.locator("tr", has_text="wide").locator(".chip").wait_for(state="detached")
 
 
+def test_the_home_page_follows_pools(desk: Watched) -> None:
+    desk.go("/")
+    desk.page.locator("#live", has_text="live").wait_for()
+    # Other changes are told of all the time, and would bring the pool to the page as well.
+    assert desk.page.locator("body").get_attribute("data-topic") == "home pools"
+
+    assert desk.shop.stack.headway("pools", "set", "made_while_watched", "7").returncode == 0
+
+    desk.page.locator("#pools tr", has_text="made_while_watched").wait_for()
+    assert desk.shop.stack.headway("pools", "delete", "made_while_watched").returncode == 0
+
+
 def test_a_log_stays_where_somebody_reads_when_its_page_is_loaded_again(desk: Watched) -> None:
     page, run = desk.page, desk.shop.run_id("exports")
     for number in range(4):
