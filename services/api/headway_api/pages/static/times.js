@@ -41,9 +41,10 @@ function choose(zone) {
 }
 
 function formatFor(zone) {
-  const timeZone = zone === "mine" ? undefined : zone === "utc" ? "UTC" : zone;
+  if (zone === "utc" || zone === "UTC") return (at) => at.toISOString().slice(0, 19).replace("T", " ");
+  if (zone === "mine") return ofBrowser; // without Intl, whose first use takes longer than all else that a page does
   const parts = new Intl.DateTimeFormat("en-CA", {
-    timeZone,
+    timeZone: zone,
     year: "numeric",
     month: "2-digit",
     day: "2-digit",
@@ -56,4 +57,14 @@ function formatFor(zone) {
     const by = Object.fromEntries(parts.formatToParts(at).map((part) => [part.type, part.value]));
     return `${by.year}-${by.month}-${by.day} ${by.hour}:${by.minute}:${by.second}`;
   };
+}
+
+function ofBrowser(at) {
+  const date = [at.getFullYear(), at.getMonth() + 1, at.getDate()];
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()];
+  return `${date.map(inTwo).join("-")} ${time.map(inTwo).join(":")}`;
+}
+
+function inTwo(number) {
+  return String(number).padStart(2, "0");
 }
