@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from fastapi import Query, Request
+from markupsafe import Markup
 from pydantic import BaseModel
 from sqlalchemy import Connection
 from starlette.responses import Response
@@ -17,7 +18,7 @@ from headway.db.reads.pages.dag_pages import DagFilter, DagOrder, ListedDagRow
 from headway.db.reads.pages.paging import Asked, ListPage
 from headway.domain.states import RunState
 from headway_api.auth.caller import AnyCaller, Caller
-from headway_api.pages.dags.run_bars import RunBars, bars
+from headway_api.pages.dags.run_bars import bars
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.exports import ExportFormat, exported
 from headway_api.pages.frame.rendering import page
@@ -54,7 +55,7 @@ class DagsPage:
 
     page: ListPage[ListedDagRow]
     schedules: dict[str, str]
-    bars: dict[str, RunBars]
+    bars: dict[str, Markup]
     tags: list[str]
 
 
@@ -79,7 +80,7 @@ def _list(caller: Caller, conn: Connection, query: DagsQuery) -> DagsPage:
     return DagsPage(
         rows,
         _schedules(conn, rows.rows),
-        {dag_id: bars(runs) for dag_id, runs in latest.items()},
+        {dag_id: bars(dag_id, runs) for dag_id, runs in latest.items()},
         list(tags),
     )
 
