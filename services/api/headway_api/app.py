@@ -30,7 +30,7 @@ from headway_api.live.hub import LiveHub
 from headway_api.live.shared_pages import SharedPages
 from headway_api.native import routes as native_routes
 from headway_api.pages import routes as page_routes
-from headway_api.pages.frame import problems
+from headway_api.pages.frame import assets, problems
 from headway_api.pages.logs.log_stream import LogStreams
 
 DESCRIPTION: Final = (
@@ -67,6 +67,7 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     app.state.scheduler_threshold = read(SchedulerSettings).scheduler_health_check_threshold
     app.state.as_page, app.state.log_streams = problems.answer, LogStreams()
     errors.install(app)
+    add_routes(app, assets.router)  # first, for a page has many files
     add_routes(app, auth_routes.router, link_page.router, *airflow_routes.ROUTERS)
     if oidc is not None and oidc.issuer is not None:
         _add_oidc(app, oidc)

@@ -17,7 +17,6 @@ from headway_api.pages.dags import (
     trigger_page,
     versions,
 )
-from headway_api.pages.frame import assets
 from headway_api.pages.installation import (
     backfills,
     cost,
@@ -63,5 +62,4 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     log_stream.router,
     run_changes.router,
     sign_in.router,
-    assets.router,
 )
