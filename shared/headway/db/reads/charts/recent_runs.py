@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection, text
 
 from headway.domain.states import RunState
 
 LATEST = text("""
-    SELECT wanted.dag_id, run.run_id, run.state, run.started_at, run.ended_at
+    SELECT wanted.dag_id, run.run_id, run.state,
+           CAST(extract(epoch FROM run.ended_at - run.started_at) AS float8) AS seconds
       FROM unnest(CAST(:dag_ids AS text[])) AS wanted (dag_id)
      CROSS JOIN LATERAL (SELECT run_id, state, started_at, ended_at, schedule_date, id
                            FROM dag_run
@@ -33,10 +33,5 @@ def latest(conn: Connection, dag_ids: Sequence[str], most: int) -> dict[str, lis
     """Return the latest runs of each DAG by their dates, the oldest of them first."""
     found: dict[str, list[RecentRun]] = {dag_id: [] for dag_id in dag_ids}
     for row in conn.execute(LATEST, {"dag_ids": list(dag_ids), "most": most}):
-        seconds = _seconds(row.started_at, row.ended_at)
-        found[row.dag_id].append(RecentRun(row.run_id, RunState(row.state), seconds))
+        found[row.dag_id].append(RecentRun(row.run_id, RunState(row.state), row.seconds))
     return found
-
-
-def _seconds(start: datetime | None, end: datetime | None) -> float | None:
-    return None if start is None or end is None else (end - start).total_seconds()
