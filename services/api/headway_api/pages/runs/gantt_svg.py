@@ -69,10 +69,11 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class DrawnGantt:
-    """The rows in topological order."""
+    """The rows in topological order; `lines` is the path of the ticks in a row 20 high."""
 
     rows: Sequence[GanttRow]
     ticks: Sequence[Tick]
+    lines: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def drawn(
     ]
     if groups is not None:
         rows = list(_outlined(scale, rows, groups, pieces))
-    return DrawnGantt(rows, _ticks(scale.seconds))
+    ticks = _ticks(scale.seconds)
+    return DrawnGantt(rows, ticks, "".join(f"M{tick.x} 0v20" for tick in ticks))
 
 
 def _outlined(
