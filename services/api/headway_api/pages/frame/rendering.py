@@ -67,7 +67,6 @@ def _environment() -> Environment:
     )
     environment.globals |= {
         "asset": ASSETS.address,
-        "scripts": sorted(path for path in ASSETS.files if path.endswith(".js")),
         "to": addresses,
         "state": states_shown.state,
         "mark": states_shown.mark,

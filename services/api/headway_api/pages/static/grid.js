@@ -1,13 +1,13 @@
 // Cells of a grid: a cell is a place on a row, not an element.  A click, or the arrows, choose one;
 // with shift a rectangle.  What is chosen is in the address, and the API draws the panel for it.
-import { visit } from "./live.js";
-import { followRows } from "./rows.js";
+import { afterEach, drawCellsBy, visit } from "./live.js";
+import { followRows, shownCells, takeCells } from "./rows.js";
 
 const followed = new WeakSet();
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** Have cells of the grid on this page, if there is one, answer clicks and keys. */
-export function followGrid() {
+function followGrid() {
   const grid = document.querySelector(".grid");
   if (!grid) return;
   const body = grid.querySelector("tbody");
@@ -88,3 +88,6 @@ function moved(names, here, by, first) {
   const at = names.indexOf(here);
   return names[at < 0 ? first : Math.min(Math.max(at + by, 0), names.length - 1)];
 }
+
+drawCellsBy(shownCells, takeCells);
+afterEach(followGrid);

@@ -1,23 +1,13 @@
-// What every page does: it stays live, shows times in a zone, answers keys, opens cells of the grid, folds groups.
-import { followGrid } from "./grid.js";
-import { keepLive, listenForFolds } from "./live.js";
+// What every page does: it stays live, shows times in a zone, answers keys, folds groups.  A page with a
+// grid, a log or sliders loads the script of these before this one.
+import { afterEach, keepLive, listenForFolds } from "./live.js";
 import { listenToKeys } from "./keys.js";
-import { followLog, listenForLog } from "./log.js";
-import { followSliders } from "./outputs.js";
 import { followTheme } from "./theme.js";
 import { showTimes } from "./times.js";
 
-function afterwards() {
-  followGrid();
-  followLog();
-  showTimes();
-  followSliders();
-}
-
 followTheme();
-afterwards();
+afterEach(showTimes);
 listenToKeys();
-listenForLog();
 listenForFolds();
 document.addEventListener("lines", showTimes);
-keepLive(document.body.dataset.topic, afterwards);
+keepLive(document.body.dataset.topic);

@@ -1,18 +1,29 @@
 // Keep a page live: the API sends what the page has become when something of its topic has changed,
 // and what differs is put in place.
 import { morph } from "./morph.js";
-import { shownCells, takeCells } from "./rows.js";
 
 const REST = 250; // milliseconds after which the stream follows to an address, if that stays
 const AGAIN = 10_000; // milliseconds after which a stream that was refused is asked for again
 const policy = window.trustedTypes?.createPolicy("headway", { createHTML: (text) => text });
 
-let afterEach = () => undefined;
+const works = []; // what is done each time the page has changed
+let cells = { shown: () => "", take: () => undefined };
 let follow = () => undefined;
 
 /** Return the document of a text of the API's own. */
 export function parsed(text) {
   return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+}
+
+/** Do something now, and each time the page has changed. */
+export function afterEach(work) {
+  works.push(work);
+  work();
+}
+
+/** Have a script draw cells: `shown` says where they come from, `take` draws those that came. */
+export function drawCellsBy(shown, take) {
+  cells = { shown, take };
 }
 
 /** Go to another address of the same page, and put in place what differs. */
@@ -34,9 +45,8 @@ export function listenForFolds() {
   });
 }
 
-/** Follow topics, with spaces between; `afterwards` is called when the page has changed. */
-export function keepLive(topics, afterwards) {
-  afterEach = afterwards;
+/** Follow topics, with spaces between. */
+export function keepLive(topics) {
   window.addEventListener("popstate", reload);
   if (!topics) return;
   const shown = document.getElementById("live");
@@ -53,7 +63,7 @@ export function keepLive(topics, afterwards) {
       if (!shown.classList.contains("stale")) say(shown, `stale since ${now()}`, true);
       if (opened.readyState === EventSource.CLOSED) setTimeout(() => opened === source && open(), AGAIN);
     };
-    listen(opened, here(), shownCells());
+    listen(opened, here(), cells.shown());
   }
 
   follow = () => {
@@ -69,7 +79,7 @@ export function keepLive(topics, afterwards) {
 function addressOfStream(topics) {
   const asked = new URLSearchParams(topics.split(" ").map((topic) => ["topic", topic]));
   asked.append("page", here());
-  if (shownCells()) asked.append("cells", shownCells());
+  if (cells.shown()) asked.append("cells", cells.shown());
   return `/live?${asked}`;
 }
 
@@ -78,7 +88,7 @@ function here() {
 }
 
 /** Put in place what a stream sends of this address, one after the other. */
-function listen(stream, address, cells) {
+function listen(stream, address, asked) {
   let work = Promise.resolve();
   const take = (then) => (event) => {
     const body = unpacked(event.data);
@@ -93,9 +103,9 @@ function listen(stream, address, cells) {
   stream.addEventListener("page", take((bytes) => {
     if (here() === address) show(new TextDecoder().decode(bytes));
     // Somebody has gone on, or chosen another zone of times; or the cells come from elsewhere now.
-    if (here() !== address || shownCells() !== cells) follow();
+    if (here() !== address || cells.shown() !== asked) follow();
   }));
-  stream.addEventListener("cells", take((bytes) => takeCells(bytes, cells)));
+  stream.addEventListener("cells", take((bytes) => cells.take(bytes, asked)));
 }
 
 /** Return the bytes that an event has. */
@@ -136,5 +146,5 @@ function show(text) {
   const wanted = page.getElementById("content");
   if (wanted) morph(document.getElementById("content"), wanted);
   document.title = page.title;
-  afterEach();
+  for (const work of works) work();
 }

@@ -1,6 +1,6 @@
 // The end of a log that grows: lines come by a stream, and the view stays at the end unless somebody
 // has scrolled away from it.  A tab that nobody sees has no stream.
-import { parsed } from "./live.js";
+import { afterEach, parsed } from "./live.js";
 import { keepOut } from "./morph.js";
 
 const MOST = 400; // lines that stay in the page
@@ -13,7 +13,7 @@ let stays = true; // at the end, until somebody scrolls up
 let seen = { top: 0, height: 0 }; // where the view was, and of how long a page
 
 /** Follow the log of the page, if its end is shown and its attempt runs. */
-export function followLog() {
+function followLog() {
   const box = document.getElementById("follow");
   clearTimeout(ending);
   if (document.hidden) return followed?.stream?.close();
@@ -22,14 +22,6 @@ export function followLog() {
   if (address) begin(box.querySelector(".log"), address);
   else ending = setTimeout(close, LAST);
   for (const link of document.querySelectorAll(".later")) link.hidden = Boolean(address);
-}
-
-/** Have the log be followed while its tab is seen. */
-export function listenForLog() {
-  document.addEventListener("visibilitychange", followLog);
-  window.addEventListener("pageshow", followLog);
-  window.addEventListener("scroll", noteScroll, { passive: true });
-  window.addEventListener("pagehide", () => followed?.stream?.close());
 }
 
 function close() {
@@ -88,3 +80,9 @@ function isAtEnd() {
 function toTheEnd() {
   window.scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 }
+
+afterEach(followLog);
+document.addEventListener("visibilitychange", followLog);
+window.addEventListener("pageshow", followLog);
+window.addEventListener("scroll", noteScroll, { passive: true });
+window.addEventListener("pagehide", () => followed?.stream?.close());

@@ -1,8 +1,10 @@
 // A slider shows its value beside it.
+import { afterEach } from "./live.js";
+
 const followed = new WeakSet();
 
 /** Have each slider of the page show its value. */
-export function followSliders() {
+function followSliders() {
   for (const slider of document.querySelectorAll("input[data-shows]")) {
     const show = () => {
       document.getElementById(slider.dataset.shows).textContent = slider.value;
@@ -12,3 +14,5 @@ export function followSliders() {
     followed.add(slider);
   }
 }
+
+afterEach(followSliders);
