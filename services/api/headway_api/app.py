@@ -64,7 +64,7 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     )
     app.state.database, app.state.settings, app.state.live = database, given, live
     app.state.shared_pages = SharedPages(max(given.threads // 2, 1), live.checks.ended_by_now)
-    app.state.scheduler_threshold = read(SchedulerSettings).scheduler_health_check_threshold
+    app.state.scheduler = read(SchedulerSettings)  # of each request it would take milliseconds
     app.state.as_page, app.state.log_streams = problems.answer, LogStreams()
     errors.install(app)
     add_routes(app, assets.router)  # first, for a page has many files

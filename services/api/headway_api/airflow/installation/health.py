@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from headway import __version__
 from headway.db.reads import measures, process_views
 from headway.db.reads.process_views import ProcessView
+from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.database import ApiDatabase
 from headway_api.http.routers import airflow_router
 
@@ -78,7 +79,8 @@ def get_version() -> ReleaseResponse:
 def get_health(request: Request) -> HealthResponse:
     """Tell whether a scheduler and a parser are alive; 503 if the database does not answer."""
     database: ApiDatabase = request.app.state.database
-    threshold: float = request.app.state.scheduler_threshold
+    settings: SchedulerSettings = request.app.state.scheduler
+    threshold = settings.scheduler_health_check_threshold
     with database.reads.connect() as conn:
         return _health(conn, threshold)
 

@@ -28,8 +28,15 @@ from headway_api.auth.caller import Caller
 
 
 def attempt_of(caller: Caller, conn: Connection, name: InstanceName, number: int) -> ListedAttempt:
-    """Return an attempt that has started; NotFoundError without it."""
+    """Return an attempt that has started, of any run; NotFoundError without it."""
     run_named(caller, conn, name.dag_id, name.run_id, Permission.READ)
+    return attempt_in_run(caller, conn, name, number)
+
+
+def attempt_in_run(
+    caller: Caller, conn: Connection, name: InstanceName, number: int
+) -> ListedAttempt:
+    """Return an attempt that has started, of a run that the caller has read before."""
     rows = attempt_pages.page(conn, caller.page(MOST_ROWS), name).rows
     started = {it.attempt.attempt: it for it in rows if it.attempt.started_at is not None}
     if number not in started:

@@ -104,12 +104,16 @@ def read_critical_path(
 ) -> RunCriticalPath:
     """Return the critical path of a run; NotFoundError without the run."""
     caller.check_dag(conn, Permission.READ, dag_id)
-    run = run_of(conn, dag_id, run_id)
+    return critical_path_of(conn, run_of(conn, dag_id, run_id))
+
+
+def critical_path_of(conn: Connection, run: RunView) -> RunCriticalPath:
+    """Return the critical path of a run, which was read before."""
     timed, at = _timed(conn, run), now(conn)
     found = [] if run.started_at is None else critical_path(timed, run.started_at, at)
     return RunCriticalPath(
-        dag_id=dag_id,
-        run_id=run_id,
+        dag_id=run.dag_id,
+        run_id=run.run_id,
         state=run.state,
         at=at,
         pieces=_pieces(found, timed),

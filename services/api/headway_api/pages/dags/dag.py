@@ -106,11 +106,13 @@ def _context(
     caller: Caller, conn: Connection, dag_id: str, query: GridQuery, *, bare: bool
 ) -> dict[str, Any]:
     caller.check_dag(conn, Permission.READ, dag_id)
-    check_known(conn, dag_id)
+    dag = dag_views.dag(conn, dag_id)
+    if dag is None:
+        check_known(conn, dag_id)  # its error names the nearest
     summary = summaries.in_force(conn, dag_id)
     sheet = _sheet(caller, conn, dag_id, query, summary)
     return {
-        "dag": dag_views.dag(conn, dag_id),
+        "dag": dag,
         "summary": summary,
         "problems": file_pages.errors(conn, caller.page(1), FileFilter(dag_id=dag_id)).rows,
         "grid": drawn(sheet, query.first, bare=bare and sheet.total > ROWS),

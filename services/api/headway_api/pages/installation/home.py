@@ -20,7 +20,6 @@ from headway.db.reads.pages.run_pages import ListedRun, RunFilter, RunOrder
 from headway.db.reads.pages.task_pages import ListedTask, TaskFilter
 from headway.db.reads.pool_views import PoolView
 from headway.domain.states import UNFINISHED_RUN, RunState, TaskState
-from headway.runtime.settings.configuration import read as read_settings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.pages.frame import addresses
@@ -64,11 +63,12 @@ class Home:
 @router.get(addresses.HOME)
 def show_home(request: Request, caller: AnyCaller) -> Response:
     """Show what needs a person first."""
-    home = caller.read(lambda conn: _home(caller, conn))
+    settings: SchedulerSettings = request.app.state.scheduler
+    home = caller.read(lambda conn: _home(caller, conn, settings))
     return page(request, "home.html", caller, {"home": home, "marks": MARKS})
 
 
-def _home(caller: Caller, conn: Connection) -> Home:
+def _home(caller: Caller, conn: Connection, settings: SchedulerSettings) -> Home:
     asked, whole, at = caller.page(_SHOWN, descending=True), caller.bundles is None, now(conn)
     lately = TimeRange(at - _LATELY, None)
     failed = RunFilter(states=[RunState.FAILED], ended=lately)
@@ -77,7 +77,7 @@ def _home(caller: Caller, conn: Connection) -> Home:
     return Home(
         failed=run_pages.page(conn, asked, failed, RunOrder.ENDED),
         problems=file_pages.errors(conn, caller.page(_SHOWN)).rows,
-        dead=_dead(conn) if whole else None,
+        dead=_dead(conn, settings) if whole else None,
         paused=_paused(caller, conn),
         unfinished=run_pages.page(conn, asked, unfinished),
         day=_day(caller, conn, at),
@@ -109,7 +109,6 @@ def _paused(caller: Caller, conn: Connection) -> list[ListedBackfill]:
     return [it for it in found if not it.backfill.finished]
 
 
-def _dead(conn: Connection) -> list[str]:
-    settings = read_settings(SchedulerSettings)
+def _dead(conn: Connection, settings: SchedulerSettings) -> list[str]:
     found = processes.unended(conn, settings, *processes.KINDS)
     return [f"{it.kind} {it.id} on {it.hostname}" for it in found if not it.alive]

@@ -10,7 +10,6 @@ from headway.actions.installation import processes
 from headway.actions.installation.workers import drain_worker
 from headway.db.reads import process_views
 from headway.domain.accounts import Permission
-from headway.runtime.settings.configuration import read as read_settings
 from headway.runtime.settings.scheduler import SchedulerSettings
 from headway_api.auth.caller import AnyCaller, Caller
 from headway_api.native.access import BigId, require_every_bundle
@@ -28,7 +27,7 @@ _DRAIN: Final = addresses.PROCESSES + "/{number:int}/drain"
 def show_processes(request: Request, caller: AnyCaller) -> Response:
     """List the processes that have not ended, and which of them are alive."""
     require_every_bundle(caller, "The list of processes")
-    settings = read_settings(SchedulerSettings)
+    settings: SchedulerSettings = request.app.state.scheduler
     shown = caller.read(process_views.processes)
     known = caller.read(lambda conn: processes.unended(conn, settings, *processes.KINDS))
     alive = {it.id: it for it in known}

@@ -7,7 +7,7 @@ from typing import Final
 from headway.db.reads.pages.attempt_pages import InstanceName
 from headway.db.reads.task_views import TaskView
 from headway.domain.errors import HeadwayError
-from headway_api.airflow.results.stored_logs import attempt_of, log_of
+from headway_api.airflow.results.stored_logs import attempt_in_run, log_of
 from headway_api.auth.caller import Caller
 from headway_api.pages.logs import log_window
 from headway_api.pages.logs.log_window import ShownLine
@@ -25,10 +25,10 @@ class LogEnd:
 
 
 def end_of_log(caller: Caller, task: TaskView, attempt: int, most: int = _LINES) -> LogEnd:
-    """Return the last lines of an attempt's log."""
+    """Return the last lines of the log of an attempt, whose task the caller has read before."""
     name = InstanceName(task.dag_id, task.run_id, task.task_id, task.map_index)
     try:
-        found = caller.read(lambda conn: attempt_of(caller, conn, name, attempt))
+        found = caller.read(lambda conn: attempt_in_run(caller, conn, name, attempt))
         window = log_window.before(log_of(name, found), None, most)
     except HeadwayError as error:
         return LogEnd([], is_whole=False, problem=str(error))

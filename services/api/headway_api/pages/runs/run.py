@@ -25,7 +25,7 @@ from headway.domain.accounts import Permission
 from headway.domain.states import RunState, TaskState
 from headway_api.airflow.named import run_named
 from headway_api.auth.caller import AnyCaller, Caller
-from headway_api.native.runs.charts import RunCriticalPath, read_critical_path
+from headway_api.native.runs.charts import RunCriticalPath, critical_path_of
 from headway_api.native.runs.spark import SparkAttempt, spark_attempt
 from headway_api.pages.frame import addresses
 from headway_api.pages.frame.durations import in_words
@@ -118,21 +118,23 @@ def _run(caller: Caller, conn: Connection, where: tuple[str, str], query: RunPag
     start, end = listed.run.started_at, listed.run.ended_at
     gantt, length, seconds = None, "", None
     if start is not None:
-        path = read_critical_path(caller, conn, *where)
+        path = critical_path_of(conn, listed.run)
         bars, groups = _charted(caller, conn, where, tasks, outline, query)
         gantt = drawn(bars, path.pieces, start, end or path.at, groups)
         length = _length(path)
         seconds = ((end or path.at) - start).total_seconds()
     failed = _first_failed(tasks)
     first = _first(tasks, query.all)
-    shown = task_views.histories_of(conn, *where, first)
+    also = [] if failed is None or failed in first else [failed]
+    read = task_views.histories_of(conn, *where, [*first, *also])
+    shown = read[: len(first)]
     return RunPage(
         listed,
         seconds,
         shown,
         len(tasks),
         dict(counts.most_common()),
-        None if failed is None else task_views.histories_of(conn, *where, [failed])[0],
+        next((it for it in read if it.task is failed), None),
         gantt,
         length,
         _spark(shown),
