@@ -52,3 +52,24 @@ def test_every_file_that_templates_name_is_there() -> None:
     for path in _TEMPLATES:
         for name in re.findall(r"asset\('(.*?)'\)", path.read_text()):
             assert name in ASSETS.files
+
+
+@pytest.mark.parametrize("page", ["base", "dag", "log", "pool"])
+def test_pages_load_early_just_what_their_scripts_import(page: str) -> None:
+    names = dict.fromkeys(["base", page])
+    text = "".join((_FOLDER / "templates" / f"{name}.html").read_text() for name in names)
+    scripts = set(re.findall(r"<script .*?asset\('(.*?)'\)", text))
+    early = set(re.findall(r'"(\w+\.js)"', text))
+
+    assert scripts | early == _imported(scripts)
+    assert not scripts & early
+
+
+def _imported(scripts: set[str]) -> set[str]:
+    """Return scripts with all that they import, and what that imports."""
+    found, new = set(scripts), set(scripts)
+    while new:
+        texts = [ASSETS.files[path].decode() for path in new]
+        new = {name for text in texts for name in re.findall(r'from "\./(.*?)"', text)} - found
+        found |= new
+    return found
