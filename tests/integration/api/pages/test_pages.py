@@ -260,8 +260,10 @@ def test_a_page_that_is_the_same_is_not_sent_again(run: int, viewer: TestClient)
 
 
 def test_assets_are_kept_for_ever_and_belong_to_one_version(browser: TestClient) -> None:
-    sheet = re.search(r'href="(/static/[0-9a-f]+)/headway.css"', browser.get("/sign-in").text)
+    page = browser.get("/sign-in")
+    sheet = re.search(r'href="(/static/[0-9a-f]+)/headway.css"', page.text)
     assert sheet is not None
+    assert page.headers["link"] == f"<{sheet[1]}/headway.css>; rel=preload; as=style"
 
     answer = browser.get(f"{sheet[1]}/headway.css")
 

@@ -43,7 +43,13 @@ def page(
     """
     shown, shared = _environment().get_template(template), shared_ask(request) is not None
     body = shown.render(request=request, caller=caller, shared=shared, **context).encode()
-    headers = {"Content-Security-Policy": POLICY, "Cache-Control": REVALIDATED, "Vary": "Cookie"}
+    headers = {
+        "Content-Security-Policy": POLICY,
+        "Cache-Control": REVALIDATED,
+        "Vary": "Cookie",
+        # A browser asks for the styles before it has read the page.
+        "Link": f"<{ASSETS.address('headway.css')}>; rel=preload; as=style",
+    }
     if status is HTTPStatus.OK:
         headers["ETag"] = of_body(body, strong=False)
         if is_known(request, headers["ETag"]):

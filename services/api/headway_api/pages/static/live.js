@@ -73,7 +73,7 @@ export function keepLive(topics) {
   document.addEventListener("visibilitychange", open);
   window.addEventListener("pagehide", () => source?.close());
   window.addEventListener("pageshow", (event) => event.persisted && open()); // the way back
-  open();
+  requestAnimationFrame(() => setTimeout(open)); // the page is painted first: to follow it is work of the API, too
 }
 
 function addressOfStream(topics) {
