@@ -12,7 +12,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from itertools import groupby
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,7 @@ import pytest
 from hypothesis import settings
 from sqlalchemy import Engine
 from tests.databases import TestDatabases
-from tests.ready_postgres import ready_postgres
+from tests.ready_postgres import beginning_with_a_database, ready_postgres
 from tests.spark_classes import ready_java
 from tests.together import together
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
@@ -77,7 +77,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     Side by side, modules of Spark would want several times the cores that there are.
     """
-    modules = [list(module) for _, module in groupby(items, lambda item: together(item.nodeid))]
+    shared: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        shared.setdefault(together(item.nodeid), []).append(item)
+    modules = list(shared.values())
     spark = [
         module for module in modules if any(item.get_closest_marker("spark") for item in module)
     ]
@@ -143,11 +146,11 @@ def _java_of_spark(request: pytest.FixtureRequest, _environment_as_it_was: None)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _postgres_of_services(request: pytest.FixtureRequest, _environment_as_it_was: None) -> None:
+def _postgres_of_services(request: pytest.FixtureRequest) -> Iterator[None]:
     """Have services begin in a copy of a migrated database."""
-    if request.node.get_closest_marker("services") is not None:
-        directory = ready_postgres(request.config.cache.mkdir("postgres"))
-        os.environ[modes.POSTGRES] = str(directory)
+    is_of_services = request.node.get_closest_marker("services") is not None
+    with beginning_with_a_database(request.config) if is_of_services else nullcontext():
+        yield
 
 
 @pytest.fixture(scope="session")

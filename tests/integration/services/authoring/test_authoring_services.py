@@ -1,25 +1,14 @@
 """What authors may write, run by the real services."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from headway.actions.dags.detail import dag_detail
 from headway.db.reads.task_views import TaskView
 from headway.domain.arguments import JsonValue
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
-
-DAGS = Path(__file__).parents[1] / "dags" / "authoring"
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("authoring"), DAGS) as stack:
-        yield stack
 
 
 def ended_before(task: TaskView, other: TaskView) -> bool:

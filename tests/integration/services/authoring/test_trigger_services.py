@@ -1,23 +1,12 @@
 """Tasks that trigger another DAG, run by the real services."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from headway.db.reads import event_views
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
-
-DAGS = Path(__file__).parents[1] / "dags" / "triggers"
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("triggers"), DAGS) as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")

@@ -1,27 +1,18 @@
 """Values that go from task to task, and templates, as the real services handle them."""
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from headway.testing.data.known import known
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
 
-DAGS = Path(__file__).parents[1] / "dags" / "values"
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=ZoneInfo("America/New_York"))
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("values"), DAGS) as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")

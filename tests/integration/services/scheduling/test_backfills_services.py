@@ -1,7 +1,6 @@
 """Backfills by the command line, in running services."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,18 +8,14 @@ from sqlalchemy import Connection, text
 
 from headway.actions.backfills.control import progress_of
 from headway.db.reads.backfill_views import BackfillProgress
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 
 pytestmark = pytest.mark.services
 
-DAGS = Path(__file__).parents[1] / "dags" / "backfills"
 
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("backfills"), DAGS) as stack:
-        says(stack, "pools", "set", "narrow", "1")
-        yield stack
+@pytest.fixture(scope="module", autouse=True)
+def _narrow(stack: Stack) -> None:
+    says(stack, "pools", "set", "narrow", "1")
 
 
 def says(stack: Stack, *arguments: str) -> str:

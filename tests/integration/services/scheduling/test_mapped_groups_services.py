@@ -1,18 +1,14 @@
 """Mapped groups, as two schedulers and a worker run them."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
-
-DAGS = Path(__file__).parents[1] / "dags" / "groups"
 
 INSTANCES = text("""
     SELECT task.task_id || CASE WHEN map_index < 0 THEN '' ELSE '[' || map_index || ']' END AS name,
@@ -23,12 +19,6 @@ INSTANCES = text("""
                         = (task.id, task.attempt, 'return_value')
      WHERE run.dag_id = :dag_id AND run.run_id = :run_id
 """)
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("groups"), DAGS, schedulers=2) as stack:
-        yield stack
 
 
 def found(stack: Stack, run: StackRun) -> tuple[dict[str, str], dict[str, Any]]:

@@ -1,16 +1,13 @@
 """Every trigger rule, as the real services follow it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from headway.domain.dag.trigger_rules import TriggerRule
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 
 pytestmark = pytest.mark.services
-
-DAGS = Path(__file__).parents[1] / "dags" / "rules"
 
 EXPECTED = {
     # rule                           ok       bad              skip     one of each
@@ -29,12 +26,6 @@ EXPECTED = {
     "always": ("success", "success", "success", "success"),
 }
 """What becomes of a task whose upstream task succeeds, fails, is skipped; and of all three."""
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("rules"), DAGS, schedulers=2) as stack:
-        yield stack
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """How attempts end, and what follows: retries, skips, timeouts, exits, crashes, floods."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,20 +10,13 @@ from headway.runtime.forker import Exit
 from headway.runtime.processes.oom import oom_kills
 from headway.testing.data.known import known
 from headway.testing.processes import task_processes
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 from headway_worker.supervision.outcome import explain
 
 pytestmark = pytest.mark.services
 
-DAGS = Path(__file__).parents[1] / "dags" / "outcomes"
 LOG_LIMIT = 10 * 2**20
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("outcomes"), DAGS) as stack:
-        yield stack
 
 
 def outcomes(run: StackRun, task_id: str) -> list[Outcome | None]:

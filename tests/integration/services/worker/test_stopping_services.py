@@ -1,24 +1,15 @@
 """Running tasks that are told to stop, from the command to the end of the last process."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from headway.testing.data.known import known
 from headway.testing.processes import task_processes
-from headway.testing.services.stack import Stack, running_stack
+from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 
 pytestmark = pytest.mark.services
-
-DAGS = Path(__file__).parents[1] / "dags" / "stopping"
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("stopping"), DAGS) as stack:
-        yield stack
 
 
 def start(stack: Stack, dag_id: str, folder: Path) -> StackRun:
