@@ -2,7 +2,8 @@
 
 import fcntl
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -22,3 +23,16 @@ def made_once(folder: Path, made_of: object, make: Callable[[Path], None]) -> Pa
             make(own)
             (own / _READY).touch()
     return own
+
+
+@contextmanager
+def first_alone(folder: Path) -> Iterator[None]:
+    """Let the first process go through the context alone; the others wait until it has."""
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        is_first = not (folder / _READY).exists()
+        if not is_first:
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        yield
+        if is_first:
+            (folder / _READY).touch()
