@@ -18,7 +18,7 @@ class Gap(StrEnum):
     EMAIL = "email"
     HITL = "hitl"
     PRIORITY = "priority"
-    TASK_STATE = "task_state"
+    ASSET_STATE = "asset_state"
     CONTAINERS = "containers"
     PROVIDER = "provider"
     RELEASE = "release"
@@ -73,9 +73,10 @@ SENTENCES: Final[Mapping[Gap, str]] = {
         "{name}: Headway has no weight rules of one's own. Pass priority_weight, with weight_rule "
         "downstream, upstream or absolute."
     ),
-    Gap.TASK_STATE: (
-        "{name}: Headway has no store for state between attempts. Write it to a file or a table "
-        "of your own."
+    Gap.ASSET_STATE: (
+        "{name}: Headway has no assets yet, and so no store for their state. Keep what the retries "
+        "of one task need in task_state_store; write what other runs need to a file or a table of "
+        "your own."
     ),
     Gap.CONTAINERS: (
         "{name}: Headway starts no container for a task. Give the task a queue=, and run workers "
@@ -129,7 +130,7 @@ _NAMES: Final[Mapping[Gap, str]] = {
     Gap.EMAIL: "send_mime_email SmtpNotifier",
     Gap.HITL: "ApprovalOperator HITLBranchOperator HITLEntryOperator HITLOperator",
     Gap.PRIORITY: "PriorityWeightStrategy",
-    Gap.TASK_STATE: "NEVER_EXPIRE",
+    Gap.ASSET_STATE: "asset_state_store AssetStateStoreAccessor AssetStateStoreAccessors",
     Gap.CONTAINERS: "docker docker_task kubernetes kubernetes_task kubernetes_cmd",
 }
 
@@ -158,7 +159,6 @@ _MODULES: Final[Mapping[str, Gap]] = {
     "airflow.contrib.sensors": Gap.SENSORS,
     "airflow.providers.standard.operators.hitl": Gap.HITL,
     "airflow.task.priority_strategy": Gap.PRIORITY,
-    "airflow.sdk.execution_time.context": Gap.TASK_STATE,
     "airflow.jobs": Gap.DATABASE,
     "airflow.api": Gap.DATABASE,
     "airflow.models.xcom": Gap.XCOM_BACKENDS,

@@ -1,5 +1,6 @@
 """What is kept for a time only, and the words for what stays longer."""
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -28,3 +29,12 @@ class KeepReason(StrEnum):
 
 LEAST: Final = 86_400.0
 """Seconds for which everything stays; the database refuses to remove what is younger."""
+
+LONGEST_STATE_KEY: Final = 512
+"""Characters of a key in the state store of a task."""
+
+DEFAULT_RETENTION: Final = timedelta(days=30)
+"""For how long a value stays in the state store of a task that does not say so itself."""
+
+LONGEST_RETENTION: Final = timedelta(days=36_500)
+"""The longest that a task may say; what is to stay longer never expires."""

@@ -22,6 +22,7 @@ PASSES: Final = (
     "gather_notifications",
     "answer_requests",
     "revoke",
+    "expire_state",
     "clean",
 )
 

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     )
     from headway.sdk.storage.path import ObjectStoragePath
     from headway.sdk.values.params import Param
+    from headway.sdk.values.state_store import NEVER_EXPIRE
     from headway.timetables.kinds.boolean import Days, Hours, Minutes, Months, Weekdays
     from headway.timetables.kinds.cron import CronTimetable, DataTimetable, MultipleCronTimetable
     from headway.timetables.kinds.days import Holidays, TradingDays, Workdays
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DAG",
+    "NEVER_EXPIRE",
     "BaseBranchOperator",
     "BaseHook",
     "BaseOperator",
@@ -208,6 +210,7 @@ _HOMES: Final = {
     "headway.sdk.running.dag_param": ("DagParam",),
     "headway.sdk.storage.path": ("ObjectStoragePath",),
     "headway.sdk.values.params": ("Param",),
+    "headway.sdk.values.state_store": ("NEVER_EXPIRE",),
     "headway.sdk.running.retry_policy": (
         "ExceptionRetryPolicy",
         "RetryAction",

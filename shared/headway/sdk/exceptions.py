@@ -39,5 +39,9 @@ class XComError(HeadwayError):
     """A value cannot be an XCom, or a stored one cannot be turned back into what it was."""
 
 
+class StateStoreError(HeadwayError, ValueError):
+    """A key, a value or a retention that task_state_store does not take."""
+
+
 class TemplateError(DagError):
     """A templated field of a task does not render."""

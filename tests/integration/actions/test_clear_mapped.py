@@ -61,6 +61,23 @@ def test_a_mapped_task_is_expanded_anew_when_its_input_runs_again(engine: Engine
     assert rows(engine, kept) == [(3,)]
 
 
+def test_what_instances_keep_stays_when_the_task_is_expanded_anew(engine: Engine) -> None:
+    run = seed.start_run(engine, MAPPED)
+    force(engine, run, list="success", work="success success failed", sum="failed")
+    with engine.begin() as conn:
+        conn.execute(
+            text(
+                "INSERT INTO task_state_store (dag_run_id, task_id, map_index, key, value) "
+                "SELECT dag_run_id, task_id, map_index, 'k', to_json(map_index) FROM task_instance"
+            )
+        )
+
+    clear(engine, "list")
+
+    kept = "SELECT map_index, value FROM task_state_store WHERE task_id = 'work' ORDER BY 1"
+    assert rows(engine, kept) == [(0, 0), (1, 1), (2, 2)]
+
+
 def test_mapped_instances_stay_when_their_input_does(engine: Engine) -> None:
     run = seed.start_run(engine, MAPPED)
     force(engine, run, list="success", work="success failed", sum="upstream_failed")

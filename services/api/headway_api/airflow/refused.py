@@ -13,8 +13,10 @@ _ASSETS: Final = (
 )
 _ASKED: Final = "Headway has no tasks that wait for a person's answer (human in the loop)."
 _STATE_STORE: Final = (
-    "Headway has no state stores: a task keeps what it needs where its code says, or leaves XComs."
+    "The API shows no state stores: only a task reads and writes its own, by task_state_store. "
+    "Let the task leave an XCom of what others are to see."
 )
+_ASSET_STORE: Final = "Headway has no assets, and so no store for their state."
 _LOGIN: Final = (
     "People sign in at /sign-in. POST /auth/token gives a program a token, and /auth/session "
     "begins and ends a session."
@@ -87,12 +89,15 @@ REFUSED: Final[tuple[RefusedOperation, ...]] = (
         "GET /dags/{dag_id}/dagRuns/{dag_run_id}/upstreamAssetEvents",
     ),
     *_each(
-        _STATE_STORE,
+        _ASSET_STORE,
         "GET /assets/{asset_id}/state-store",
         "DELETE /assets/{asset_id}/state-store",
         "GET /assets/{asset_id}/state-store/{key}",
         "PUT /assets/{asset_id}/state-store/{key}",
         "DELETE /assets/{asset_id}/state-store/{key}",
+    ),
+    *_each(
+        _STATE_STORE,
         f"GET {_STORE}",
         f"DELETE {_STORE}",
         f"GET {_STORE}/{{key}}",

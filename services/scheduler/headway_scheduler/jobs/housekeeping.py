@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from math import inf
 
 from headway.db.core import processes
+from headway.db.recovery import expired_state
 from headway.runtime.daemon.clock import Clock
 from headway_scheduler.passes.adopt import adopt
 from headway_scheduler.passes.clean import clean
+from headway_scheduler.passes.expire_state import expire_state
 from headway_scheduler.passes.gather_notifications import MOST as MOST_GATHERED
 from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import MOST, judge_deadlines
@@ -20,6 +22,9 @@ REVOKE_EVERY = 30.0
 
 GATHER_EVERY = 2.0
 """Seconds between two looks for what notifiers are to tell of."""
+
+EXPIRE_EVERY = 60.0
+"""Seconds between two looks for what has expired in state stores."""
 
 
 @dataclass(slots=True)
@@ -59,6 +64,12 @@ class Housekeeping:
                 MOST_GATHERED,
             ),
             Chore("revoke", REVOKE_EVERY, lambda: revoke(replica, self.clock.now())),
+            Chore(
+                "expire_state",
+                EXPIRE_EVERY,
+                lambda: expire_state(replica),
+                expired_state.LIMIT,
+            ),
             Chore("clean", settings.clean_tis_without_dagrun_interval, lambda: clean(replica)),
         ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from threading import Event
 from typing import TypeVar
 
@@ -83,9 +84,9 @@ class Questions:
         match question["ask"]:
             case "pull_xcom" | "pull_xcoms" | "xcom_length" | "xcom_item":
                 return self._patiently(lambda: self._read_xcom(claimed, question))
-            case "latest_run" | "last_success":
-                return self._patiently(lambda: self._tell_of_runs(claimed, question))
-            case "push_xcom" | "name_instance":
+            case "latest_run" | "last_success" | "read_store":
+                return self._patiently(lambda: self._look_up(claimed, question))
+            case "push_xcom" | "name_instance" | "write_store" | "clear_store":
                 self._patiently(lambda: self._save(claimed, question))
                 return {"saved": True}
             case "trigger_run" | "run_state":
@@ -96,10 +97,19 @@ class Questions:
                 return {"error": f"The worker does not know the question {unknown!r}."}
 
     def _save(self, claimed: Claimed, question: Frame) -> None:
-        if question["ask"] == "name_instance":
-            self.database.name_instance(claimed, str(question["name"]))
-        else:
-            self.database.push_xcom(claimed, str(question["key"]), question["value"])
+        match question["ask"]:
+            case "name_instance":
+                self.database.name_instance(claimed, str(question["name"]))
+            case "push_xcom":
+                self.database.push_xcom(claimed, str(question["key"]), question["value"])
+            case "write_store":
+                seconds = question["seconds"]
+                retention = None if seconds is None else timedelta(seconds=float(seconds))
+                key, value = str(question["key"]), question["value"]
+                self.database.write_store(claimed, key, value, retention)
+            case _:
+                key = question["key"]
+                self.database.clear_store(claimed, None if key is None else str(key))
 
     def _trigger(self, claimed: Claimed, question: Frame) -> Frame:
         if question["ask"] == "run_state":
@@ -122,14 +132,16 @@ class Questions:
         match question["ask"]:
             case "pull_xcom" | "pull_xcoms":
                 return self._patiently(lambda: self._pull_xcom(claimed, question))
-            case "latest_run" | "last_success":
-                return self._patiently(lambda: self._tell_of_runs(claimed, question))
+            case "latest_run" | "last_success" | "read_store":
+                return self._patiently(lambda: self._look_up(claimed, question))
             case other:
                 return {"error": f"The worker has no answer to {other!r} for a callback."}
 
-    def _tell_of_runs(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
+    def _look_up(self, claimed: Claimed | ClaimedCallback, question: Frame) -> Frame:
         if question["ask"] == "last_success":
             return prior_to_frame(self.database.last_success(claimed))
+        if question["ask"] == "read_store":
+            return _found(self.database.read_store(claimed, str(question["key"])))
         left = str(question["task_id"]), str(question["key"])
         return {"run_id": self.database.latest_run(claimed, _run_of(question["of"]), left)}
 
@@ -138,8 +150,7 @@ class Questions:
         of = _run_of(question["of"]) if "of" in question else None
         if question["ask"] == "pull_xcom":
             map_index = int(question["map_index"])
-            value = self.database.pull_xcom(claimed, task_id, key, map_index, of)
-            return {"found": False} if value is None else {"found": True, "value": value[0]}
+            return _found(self.database.pull_xcom(claimed, task_id, key, map_index, of))
         page = self.database.pull_xcoms(claimed, task_id, key, int(question["after"]), of)
         return {"values": list(page.values()), "last": max(page, default=None)}
 
@@ -196,6 +207,10 @@ class Questions:
                     raise
                 failures += 1
                 self.clock.wait(self.stop, self.pace.retry_after(failures))
+
+
+def _found(value: tuple[JsonValue] | None) -> Frame:
+    return {"found": False} if value is None else {"found": True, "value": value[0]}
 
 
 def _run_of(named: list[str]) -> tuple[str, str]:

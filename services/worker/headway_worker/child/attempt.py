@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from socket import socket
@@ -28,6 +29,7 @@ from headway.sdk.harness.execution import Result, end_application, execute
 from headway.sdk.harness.loading import load_dag_file
 from headway.sdk.running.task_runtime import RunName, SparkApplication
 from headway.sdk.running.tracebacks import message_of, traceback_of
+from headway.sdk.values.state_store import check_state_size
 from headway.sdk.values.xcom import check_size
 from headway_worker.child.loading import may_have_changed, secrets_of
 from headway_worker.child.records import send_records
@@ -115,6 +117,14 @@ class Asking:
         """Return the last run of the schedule before this one that has succeeded."""
         return prior_from_frame(self.ask({"ask": "last_success"}))
 
+    def read_store(self, key: str) -> JsonValue:
+        """Return what the task instance keeps under `key`; KeyError when nothing."""
+        answer = self.ask({"ask": "read_store", "key": key})
+        if not answer["found"]:
+            raise KeyError(key)
+        value: JsonValue = answer["value"]
+        return value
+
     def _ask_xcom(self, ask: str, task_id: str, key: str, **more: Any) -> Frame:
         return self.ask({"ask": ask, "task_id": task_id, "key": key, **more})
 
@@ -160,6 +170,16 @@ class ChannelRuntime(Asking):
         """Leave a value for other tasks."""
         check_size(value, f"The XCom {key!r}", self.order.max_xcom_bytes)
         self.ask({"ask": "push_xcom", "key": key, "value": value})
+
+    def write_store(self, key: str, value: JsonValue, retention: timedelta | None) -> None:
+        """Keep a value for the next attempts; it is stored when this returns."""
+        check_state_size(key, value, self.order.max_xcom_bytes)
+        seconds = None if retention is None else retention.total_seconds()
+        self.ask({"ask": "write_store", "key": key, "value": value, "seconds": seconds})
+
+    def clear_store(self, key: str | None) -> None:
+        """Forget what the task instance keeps under `key`, or all of it."""
+        self.ask({"ask": "clear_store", "key": key})
 
     def trigger_run(self, wanted: RunWanted) -> RunAnswer:
         """Ask for a run, and look for the answer of a scheduler until there is one."""

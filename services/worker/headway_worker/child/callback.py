@@ -1,5 +1,6 @@
 """What a callback's child process does: load the DAG file, call the functions of one event."""
 
+from datetime import timedelta
 from socket import socket
 from typing import Any
 
@@ -35,6 +36,25 @@ class CallbackRuntime(Asking):
     def push_xcom(self, key: str, value: JsonValue) -> None:  # noqa: ARG002
         """Refuse: the attempt has ended."""
         raise AirflowException(f"A callback cannot leave the XCom {key!r}: its task has ended.")
+
+    def write_store(
+        self,
+        key: str,
+        value: JsonValue,  # noqa: ARG002
+        retention: timedelta | None,  # noqa: ARG002
+    ) -> None:
+        """Refuse: the attempt has ended."""
+        raise AirflowException(
+            f"A callback cannot set {key!r} in task_state_store: its attempt has ended. Set it in "
+            "the task."
+        )
+
+    def clear_store(self, key: str | None) -> None:  # noqa: ARG002
+        """Refuse: the attempt has ended."""
+        raise AirflowException(
+            "A callback cannot remove keys of task_state_store: its attempt has ended. Remove them "
+            "in the task."
+        )
 
     def trigger_run(self, wanted: RunWanted) -> RunAnswer:
         """Refuse: the attempt has ended."""

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from threading import Lock
 
 from sqlalchemy import Connection, Engine
@@ -28,6 +29,7 @@ from headway.db.execution import (
     prior_runs,
     run_requests,
     spark_work,
+    state_store,
     xcoms,
 )
 from headway.db.execution.attempts import Claimed, Report
@@ -235,6 +237,25 @@ class WorkerDatabase:
             if not xcoms.push(conn, claimed.key, key, value):
                 raise ConflictError(GIVEN_AWAY)
 
+    def read_store(self, claimed: Claimed | ClaimedCallback, key: str) -> tuple[JsonValue] | None:
+        """Return what the task instance keeps under a key, in a tuple; None when nothing."""
+        with reader(self.engine).connect() as conn:
+            return state_store.get(conn, claimed.dag_run_id, _instance(claimed), key)
+
+    def write_store(
+        self, claimed: Claimed, key: str, value: JsonValue, retention: timedelta | None
+    ) -> None:
+        """Keep a value for the next attempts of the task instance; None: it never expires."""
+        with self.engine.begin() as conn:
+            if not state_store.put(conn, claimed.key, key, value, retention):
+                raise ConflictError(GIVEN_AWAY)
+
+    def clear_store(self, claimed: Claimed, key: str | None) -> None:
+        """Forget what the task instance keeps under a key, or all of it."""
+        with self.engine.begin() as conn:
+            if not state_store.delete(conn, claimed.key, key):
+                raise ConflictError(GIVEN_AWAY)
+
     def name_instance(self, claimed: Claimed, name: str) -> None:
         """Record what the task instance is called."""
         with self.engine.begin() as conn:
@@ -354,6 +375,13 @@ def _run(
 ) -> int | None:
     """Return the number of the run that is named, by default that of the claimed one."""
     return claimed.dag_run_id if of is None else other_runs.find(conn, claimed.version_id, *of)
+
+
+def _instance(claimed: Claimed | ClaimedCallback) -> tuple[str, int]:
+    """Return the task and the map_index that it is about; of a run's end it may be about none."""
+    if isinstance(claimed, ClaimedCallback) and claimed.instance is not None:
+        return claimed.instance.task_id, claimed.instance.map_index
+    return claimed.task_id or "", -1 if claimed.map_index is None else claimed.map_index
 
 
 GIVEN_AWAY = "This attempt was given away, because its worker was silent for too long."

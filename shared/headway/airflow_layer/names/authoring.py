@@ -116,6 +116,11 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     "airflow.sdk.definitions.retry_policy": _RETRIES,
     "airflow.sdk.definitions.taskgroup": _GROUPS,
     "airflow.sdk.definitions.decorators": _DECORATORS,
+    "airflow.sdk.execution_time.context": {
+        **of(SDK, "NEVER_EXPIRE"),
+        **of("headway.sdk.context.state_store", "TaskStateStoreAccessor=TaskStateStore"),
+        **of(f"{LAYER}.counterparts.calls", "context_to_airflow_vars"),
+    },
     "airflow.sdk.execution_time.task_runner": of(
         f"{LAYER}.counterparts.stand_ins", "RuntimeTaskInstance=TaskInstance"
     ),

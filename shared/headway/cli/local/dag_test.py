@@ -45,6 +45,7 @@ def run_dag(
             spark=lambda key, stack: spark.access(key, code, stack),
             secrets=LocalSecrets(provided_here()),
             advise=lambda error: code.advice(error, path),
+            retries=True,
         )
         state, _ = run_trial(trial, spec, trial.attempt)
     return 0 if state is RunState.SUCCESS else 1
@@ -66,6 +67,7 @@ def test_dag(dag: DAG, options: TrialOptions) -> Any:
             facts=run_facts(spec, interval, given.conf, now, given.run_after),
             spark=lambda key, stack: spark.access(key, code(dag), stack),
             secrets=given_secrets(given.connections, given.variables, secrets),
+            retries=True,
         )
         state, run = run_trial(trial, spec, _marking(trial, given.marked))
     if state is not RunState.SUCCESS:

@@ -27,6 +27,7 @@ from headway.sdk.running.task_runtime import (
     MappedXComs,
     NoSecrets,
     SparkApplication,
+    StateStores,
     TaskSecrets,
     XComs,
 )
@@ -58,6 +59,7 @@ class SparkOfTask(Protocol):
 class Trial:
     """A run in memory, whose task instances are tried once each.
 
+    With `retries`, one that fails and keeps something in its state store is tried again, at once.
     `facts` are those of the run.  `spark` gives an instance its Spark by a key, and closes it
     with a stack.  `advise` says what to do about an error, if there is something to say.
     """
@@ -70,29 +72,60 @@ class Trial:
     runtime: type[LocalRuntime] = LocalRuntime
     xcoms: XComs = field(default_factory=dict)
     mapped: MappedXComs = field(default_factory=dict)
+    stores: StateStores = field(default_factory=dict)
+    retries: bool = False
     ended: list[RunFacts] = field(default_factory=list)
 
     def attempt(self, task_id: str, map_index: int) -> Result:
         """Run one instance; tell how it ended, and call the functions of the task for that."""
+        try_number = self.facts.try_number
+        while True:
+            result, is_last = self._try(task_id, map_index, try_number)
+            if is_last:
+                return result
+            try_number += 1
+
+    def _try(self, task_id: str, map_index: int, try_number: int) -> tuple[Result, bool]:
+        """Make one attempt; return its result, and whether it is the last one."""
         name = instance_name(task_id, map_index)
         key = task_id if map_index < 0 else f"{task_id}-{map_index}"
         say(name, "running")
         task, clock = self.dag.get_task(task_id), SystemClock()
-        facts = replace(self.facts, task_id=task_id, map_index=map_index, started_at=clock.now())
+        facts = replace(
+            self.facts,
+            task_id=task_id,
+            map_index=map_index,
+            try_number=try_number,
+            started_at=clock.now(),
+        )
         with ExitStack() as stack:
             runtime = self._runtime(task_id, map_index, key, stack)
             result = self._advised(execute(task, facts, runtime))
+        is_last = not self._goes_on(facts, task.retries, result)
         if result.outcome is not Outcome.SUCCESS:
-            self._forget(task_id, map_index)
+            self._forget(task_id, map_index, is_last)
         _tell(name, result)
-        state = STATES[result.outcome]
+        state = STATES[result.outcome] if is_last else TaskState.UP_FOR_RETRY
         event = task_event(task.spec.callbacks, result.outcome, state)
         facts = replace(facts, task_state=state, ended_at=clock.now())
-        self.ended.append(facts)
+        if is_last:
+            self.ended.append(facts)
+        else:
+            say(name, "is tried again, for it keeps something in task_state_store")
         if event is not None:
             context = build_context(task, facts, runtime)
             _call(name, task.calls_on, event, (result.outcome, result.error), context)
-        return result
+        return result, is_last
+
+    def _goes_on(self, facts: RunFacts, retries: int, result: Result) -> bool:
+        """Tell whether a next attempt goes on with what this one keeps."""
+        return (
+            self.retries
+            and result.outcome is Outcome.FAILED
+            and result.may_retry
+            and facts.try_number <= retries
+            and bool(self.stores.get((facts.task_id, facts.map_index)))
+        )
 
     def call_for_run(self, spec: DagSpec, state: RunState) -> None:
         """Call the functions of the DAG for the state in which the run has ended."""
@@ -124,6 +157,7 @@ class Trial:
             lambda conn_id: self.spark(key, stack).spark_driver(conn_id),
             virtualenvs=configuration.home() / "cache" / "virtualenvs",
             named=lambda name: say(instance_name(task_id, map_index), f"is {name!r}"),
+            stores=self.stores,
         )
 
     def _advised(self, result: Result) -> Result:
@@ -131,8 +165,14 @@ class Trial:
         advice = None if result.error is None else self.advise(result.error)
         return replace(result, error=f"{result.error}\n{advice}") if advice else result
 
-    def _forget(self, task_id: str, map_index: int) -> None:
-        """Leave an instance that has not succeeded out of its task's results."""
+    def _forget(self, task_id: str, map_index: int, is_last: bool) -> None:
+        """Leave an instance that has not succeeded out of its task's results.
+
+        What one that is not mapped has left stays, until it is tried again.
+        """
+        if not is_last:
+            for key in [key for key in self.xcoms if key[0] == task_id]:
+                del self.xcoms[key]
         for (name, _), left in self.mapped.items():
             if name == task_id:
                 left.pop(map_index, None)

@@ -176,6 +176,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "scheduled_at), DELETE, UPDATE (map_index, state, attempt, failures, losses, skips, "
         "retry_at, scheduled_at, started_at, ended_at, rank, up_total, up_success, up_failed, "
         "up_upstream_failed, up_skipped, up_removed, rendered_map_index)",
+        "task_state_store": "SELECT (dag_run_id, task_id, map_index, key, expires_at), DELETE, "
+        "UPDATE (expires_at)",
         "wake": "SELECT, INSERT, DELETE",
         "xcom": "SELECT",
     },
@@ -207,6 +209,8 @@ GRANTS: Final[Mapping[Login, Mapping[str, str]]] = {
         "error, handle, claimed_until, version_id)",
         "task_instance": "SELECT, UPDATE (state, failures, losses, skips, retry_at, started_at, "
         "ended_at, process_id, rendered_map_index)",
+        "task_state_store": "SELECT, INSERT (dag_run_id, task_id, map_index, key, value, "
+        "expires_at), DELETE, UPDATE (value, written_at, expires_at)",
         "wake": "INSERT",
         "xcom": "SELECT, INSERT, UPDATE (value, length)",
     },

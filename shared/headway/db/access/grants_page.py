@@ -79,8 +79,9 @@ _REMAINS: Final = """
   attempt's end; a scheduler then counts this end more than once.
 - A worker says itself which version of its DAG an attempt or a callback runs. So a worker can ask
   for the ciphertext of what is granted to the bundle of any version of that DAG.
-- A worker may read the XComs and the conf of every run, and the code of every version. Tasks may
-  ask for values of each other, and nobody knows in advance which tasks a worker will run.
+- A worker may read the XComs, the state stores and the conf of every run, and the code of every
+  version. Tasks may ask for values of each other, and nobody knows in advance which tasks a worker
+  will run.
 - A parser may parse any DAG file: it claims the file, reports its DAGs and their code, or forgets
   the file. The next parse by an honest parser restores the file's DAGs.
 - A parser says itself which bundles it has. So the parser's role can ask for the ciphertext of what

@@ -81,6 +81,15 @@ _WAKE: Final = (
     "AND its.state IN ('running', 'restarting')) = (SELECT id FROM headway_current_process)"
 )
 
+_KEPT: Final = (
+    "(SELECT its.process_id FROM task_instance AS its "
+    "WHERE its.dag_run_id = task_state_store.dag_run_id "
+    "AND its.map_index = task_state_store.map_index AND its.task_id = task_state_store.task_id "
+    "AND its.state IN ('running', 'restarting')) = (SELECT id FROM headway_current_process)"
+)
+
+_EXPIRED: Final = "expires_at < now()"
+
 _CALLBACK: Final = (
     "(SELECT its.process_id FROM task_instance AS its WHERE its.dag_run_id = {table}.dag_run_id "
     "AND its.map_index = {table}.map_index AND its.task_id = {table}.task_id "
@@ -118,6 +127,8 @@ def _of_workers() -> Iterator[RowCheck]:
     yield from _of_attempts("xcom", live, "INSERT", "UPDATE")
     yield from _of_attempts("spark_work", "", "INSERT", "UPDATE")
     yield from _of_attempts("run_request", live, "INSERT")
+    for verb, old in (("INSERT", None), ("UPDATE", _KEPT), ("DELETE", _KEPT)):
+        yield RowCheck(Login.WORKER, "task_state_store", _KEPT, old, verb)
     yield _entered(Login.WORKER, "wake", _WAKE)
     for table in ("callback", "notified_event"):
         yield _entered(Login.WORKER, table, _CALLBACK.format(table=table))
@@ -128,6 +139,8 @@ def _of_workers() -> Iterator[RowCheck]:
 def _all() -> Iterator[RowCheck]:
     yield _entered(Login.SCHEDULER, "process", "kind IN ('scheduler', 'backfill')")
     yield _entered(Login.SCHEDULER, "event", "actor LIKE 'scheduler:%'")
+    for verb in ("UPDATE", "DELETE"):
+        yield RowCheck(Login.SCHEDULER, "task_state_store", _EXPIRED, _EXPIRED, verb)
     yield _entered(Login.USER, "event", _NO_SERVICE)
     yield _entered(Login.API, "event", _NO_SERVICE)
     yield _entered(Login.API, "process", "kind = 'api'")

@@ -55,6 +55,13 @@ XCOMS = text("""
      ORDER BY it.task_instance_id, it.attempt, it.key
 """)
 
+STATE_STORE = text("""
+    SELECT *, CAST(value AS text) AS value_json
+      FROM task_state_store
+     WHERE dag_run_id = ANY (:ids)
+     ORDER BY dag_run_id, task_id, map_index, key
+""")
+
 DEADLINES = text("SELECT * FROM deadline WHERE dag_run_id = ANY (:ids) ORDER BY id")
 
 NOTIFICATIONS = text("""
@@ -136,6 +143,7 @@ _CONTENTS: Final[Mapping[RetainedKind, Mapping[str, TextClause]]] = {
         "spark_work": SPARK_WORK,
         "run_request": RUN_REQUESTS,
         "xcom": XCOMS,
+        "task_state_store": STATE_STORE,
         "callback": CALLBACKS_OF_RUNS,
         "deadline": DEADLINES,
         "notification": NOTIFICATIONS,

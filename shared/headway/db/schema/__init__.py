@@ -16,6 +16,7 @@ from headway.db.schema import (
     run_requests,
     runs,
     secrets,
+    state_store,
 )
 from headway.db.schema.columns import METADATA
 
@@ -33,6 +34,7 @@ __all__ = [
     "run_requests",
     "runs",
     "secrets",
+    "state_store",
 ]
 
 # What an exclusion constraint needs to compare text.

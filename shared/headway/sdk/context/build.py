@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from headway.domain.arguments import JsonValue
 from headway.sdk.context import macros
+from headway.sdk.context.state_store import TaskStateStore
 from headway.sdk.context.task_instance import DagRun, TaskInstance
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import TaskRuntime
@@ -51,6 +52,7 @@ def build_context(operator: "BaseOperator", facts: RunFacts, runtime: TaskRuntim
         "map_index": facts.map_index,
         "task": operator,
         "task_instance": ti,
+        "task_state_store": TaskStateStore(runtime),
         "task_instance_key_str": "__".join(
             (facts.dag_id, operator.task_id, FORMATS["ds_nodash"](run.data_interval_start))
         ),

@@ -23,7 +23,18 @@ if TYPE_CHECKING:
     from headway.sdk.programs.venvs import VenvRequest
 
 OBJECTS: Final = frozenset(
-    {"conn", "dag", "dag_run", "macros", "spark", "task", "task_instance", "ti", "var"}
+    {
+        "conn",
+        "dag",
+        "dag_run",
+        "macros",
+        "spark",
+        "task",
+        "task_instance",
+        "task_state_store",
+        "ti",
+        "var",
+    }
 )
 """Names of the context that cannot be passed to another process."""
 

@@ -35,6 +35,7 @@ CONTEXT_NAMES: Final = frozenset(
         "task",
         "task_instance",
         "task_instance_key_str",
+        "task_state_store",
         "templates_dict",
         "test_mode",
         "ti",

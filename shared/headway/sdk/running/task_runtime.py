@@ -1,7 +1,9 @@
 """What a running task may ask of its supervisor."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -134,6 +136,18 @@ class TaskRuntime(TaskSecrets, Protocol):
         """Leave a checked value under `key` for other tasks."""
         ...
 
+    def read_store(self, key: str) -> JsonValue:
+        """Return what the task instance keeps under `key`; KeyError when nothing."""
+        ...
+
+    def write_store(self, key: str, value: JsonValue, retention: timedelta | None) -> None:
+        """Keep a checked value for the next attempts; without a retention it never expires."""
+        ...
+
+    def clear_store(self, key: str | None) -> None:
+        """Forget what the task instance keeps under `key`, or all of it."""
+        ...
+
     def name_instance(self, name: str) -> None:
         """Tell what the task instance is called."""
         ...
@@ -185,12 +199,16 @@ XComs: TypeAlias = dict[tuple[str, str], JsonValue]
 MappedXComs: TypeAlias = dict[tuple[str, str], dict[int, JsonValue]]
 """What the instances of mapped tasks have left, by task and key, then by map_index."""
 
+StateStores: TypeAlias = dict[tuple[str, int], dict[str, JsonValue]]
+"""What the task instances of a run keep, by task and map_index, then by key."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalRuntime:
-    """A runtime in this process.  The tasks of one run share `xcoms` and `mapped`.
+    """A runtime in this process.  The tasks of one run share `xcoms`, `mapped` and `stores`.
 
-    `prior` is the last run before that one which succeeded; here there are no others.
+    What is kept in `stores` does not expire: the run is over before that.  `prior` is the last
+    run before that one which succeeded; here there are no others.
     """
 
     task_id: str
@@ -204,6 +222,7 @@ class LocalRuntime:
     prior: PriorRun | None = None
     virtualenvs: Path | None = None
     named: Callable[[str], None] = unnamed
+    stores: StateStores = field(default_factory=dict)
 
     def get_connection(self, conn_id: str) -> Connection | None:
         """Return the connection of that id, None if there is none."""
@@ -249,6 +268,25 @@ class LocalRuntime:
             self.xcoms[self.task_id, key] = value
         else:
             self.mapped.setdefault((self.task_id, key), {})[self.map_index] = value
+
+    def read_store(self, key: str) -> JsonValue:
+        """Return what the instance keeps under `key`; KeyError when nothing."""
+        return deepcopy(self.stores[self.task_id, self.map_index][key])
+
+    def write_store(
+        self,
+        key: str,
+        value: JsonValue,
+        retention: timedelta | None,  # noqa: ARG002
+    ) -> None:
+        """Keep a value under `key`."""
+        self.stores.setdefault((self.task_id, self.map_index), {})[key] = value
+
+    def clear_store(self, key: str | None) -> None:
+        """Forget what the instance keeps under `key`, or all of it."""
+        kept = self.stores.get((self.task_id, self.map_index), {})
+        for name in list(kept) if key is None else [key]:
+            kept.pop(name, None)
 
     def name_instance(self, name: str) -> None:
         """Tell `named`."""

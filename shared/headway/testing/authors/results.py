@@ -13,6 +13,7 @@ class TaskResult:
 
     `xcoms` are what it left, by key; `return_value` is what it returned, of these.  `log` is
     what it printed and logged.  `error` says why it failed, or why it was skipped.
+    `task_state` is what it keeps in its state store, by key.
     """
 
     task_id: str
@@ -21,6 +22,7 @@ class TaskResult:
     error: str | None = None
     xcoms: Mapping[str, Any] = field(default_factory=dict)
     return_value: Any = None
+    task_state: Mapping[str, Any] = field(default_factory=dict)
     log: str = field(default="", repr=False)
 
 

@@ -1,6 +1,7 @@
 """Run a task or a DAG in the process of a test, with what the test gives it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, TypedDict, Unpack
 
@@ -28,6 +29,7 @@ from headway.sdk.harness.execution import Result
 from headway.sdk.harness.specification import to_spec
 from headway.sdk.running.task_runtime import LocalRuntime
 from headway.sdk.values import checks
+from headway.sdk.values.state_store import check_state_key, check_state_value
 from headway.sdk.xcoms.codec import decode_xcom
 from headway.testing.authors.captured_log import captured_log
 from headway.testing.authors.local_spark import spark_in_test
@@ -55,10 +57,13 @@ class RunGiven(TypedDict, total=False):
 class TaskGiven(RunGiven, total=False):
     """What a test may give to a task: also which instance it is, and what other tasks left.
 
-    `xcoms` are by task id, for what the task returned, or by task id and key.
+    `xcoms` are by task id, for what the task returned, or by task id and key.  `try_number` is
+    which attempt it is, and `task_state` what the attempts before it keep in the state store.
     """
 
     map_index: int
+    try_number: int
+    task_state: Mapping[str, object]
     xcoms: Mapping[XComKey, object]
 
 
@@ -74,13 +79,23 @@ def run_task(task: BaseOperator | XComArg, /, **given: Unpack[TaskGiven]) -> Tas
     trial.xcoms, trial.mapped = given_xcoms(dag, given.get("xcoms") or {})
     map_index = given.get("map_index", -1)
     check_instance(trial, operator.task_id, map_index)
+    trial.stores[operator.task_id, map_index] = {
+        check_state_key(key): check_state_value(key, value)
+        for key, value in given.get("task_state", {}).items()
+    }
+    trial.facts = replace(trial.facts, try_number=given.get("try_number", 1))
     return _attempt(trial, operator.task_id, map_index)[1]
 
 
 def run_dag(dag: DAG, /, **given: Unpack[RunGiven]) -> DagResult:
-    """Run all tasks of a DAG in the order of a scheduler, each once."""
+    """Run all tasks of a DAG in the order of a scheduler, each once.
+
+    A task that fails and keeps something in its state store is tried again, at once, while it has
+    retries left.
+    """
     checks.known(given, RunGiven.__annotations__, f"run_dag() of {dag.dag_id!r}")
     spec, trial = to_spec(dag, ""), _trial(dag, given)
+    trial.retries = True
     tasks: dict[str, TaskResult] = {}
 
     def attempt(task_id: str, map_index: int) -> Result:
@@ -138,6 +153,7 @@ def _attempt(trial: Trial, task_id: str, map_index: int) -> tuple[Result, TaskRe
         error=result.error,
         xcoms=xcoms,
         return_value=xcoms.get(RETURN_VALUE),
+        task_state=dict(trial.stores.get((task_id, map_index), {})),
         log=log.getvalue(),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from headway.db.execution.spark_work import SparkNews
 from headway.db.parsing import dag_registration, files, pins
 from headway.db.parsing.dag_registration import DagEntry
 from headway.db.parsing.files import FileKey
+from headway.db.recovery import expired_state
 from headway.db.schema import METADATA
 from headway.domain.dag.callbacks import CallbackEvent
 from headway.domain.dag.run_request import RunWanted
@@ -32,6 +34,7 @@ from headway.runtime.settings import configuration
 from headway.runtime.settings.worker import WorkerSettings
 from headway.testing.data import callbacks, seed
 from headway.testing.data.forced import UNGUARDED
+from headway.testing.data.state_store import kept, make_expire
 from headway.testing.database.logins import entered, logged_in
 from headway_worker.database.callback_database import CallbackDatabase
 from headway_worker.database.code import CodeCache
@@ -196,6 +199,12 @@ WORKER: Final = {
     "ask for a run for an ended one": "INSERT INTO run_request (task_instance_id, attempt, number, "
     "dag_id, conf, reset, unless_paused, waits) "
     "VALUES (1, 1, 1, 'other', '{{}}', false, false, false)",
+    "keep a value for another": "INSERT INTO task_state_store (dag_run_id, task_id, map_index, "
+    "key, value) VALUES (1, 't1', -1, 'other', '1')",
+    "keep a value for an ended one": "INSERT INTO task_state_store (dag_run_id, task_id, "
+    "map_index, key, value) VALUES (1, 't0', -1, 'other', '1')",
+    "rewrite what another keeps": "UPDATE task_state_store SET value = '2'",
+    "remove what another keeps": "DELETE FROM task_state_store",
     "answer a request": "UPDATE run_request SET answer = 'created', answer_run_id = 'x', "
     "answered_at = now()",
     "create a run": "INSERT INTO dag_run (dag_id, run_id, run_type, schedule_date, "
@@ -263,6 +272,14 @@ def world(engine: Engine, database_url: str) -> World:
         conn.execute(
             text("INSERT INTO xcom (task_instance_id, attempt, key, value) VALUES (1, 1, 'k', '1')")
         )
+        for task in ("t0", "t1"):
+            conn.execute(
+                text(
+                    "INSERT INTO task_state_store (dag_run_id, task_id, map_index, key, value) "
+                    "VALUES (1, :task, -1, 'k', '1')"
+                ),
+                {"task": task},
+            )
         leases.renew(conn, [second], 60)
         conn.execute(
             text(
@@ -338,6 +355,24 @@ def test_users_and_schedulers_speak_in_the_name_of_their_kind(world: World, logi
     assert allowed == [login.removeprefix("headway_")]
 
 
+def test_a_scheduler_removes_of_state_stores_what_has_expired_and_nothing_else(
+    world: World,
+) -> None:
+    make_expire(world.engine, "k")
+    with world.engine.begin() as conn:
+        conn.execute(text("UPDATE task_state_store SET expires_at = NULL WHERE task_id = 't1'"))
+
+    with entered(world.url, Login.SCHEDULER, "scheduler") as (own, _):
+        with own.connect() as conn:
+            assert effect(conn, "DELETE FROM task_state_store") == "1 rows"
+            assert effect(conn, "UPDATE task_state_store SET expires_at = now()") == "42501"
+            assert effect(conn, "SELECT value FROM task_state_store") == "42501"
+        with own.begin() as conn:
+            assert expired_state.delete(conn) == 1
+
+    assert len(kept(world.engine)) == 1
+
+
 def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -> None:
     """What is neighbour to all that is refused."""
     spec = callbacks.caring(CallbackEvent.SUCCESS)
@@ -353,6 +388,12 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
         for work in claimed:
             database.push_xcom(work.claimed, "k", 1)
             database.push_xcom(work.claimed, "k", 2)
+            database.write_store(work.claimed, "kept", 1, timedelta(days=1))
+            database.write_store(work.claimed, "kept", 2, None)
+            database.write_store(work.claimed, "removed", 2, None)
+            database.clear_store(work.claimed, "removed")
+            assert database.read_store(work.claimed, "kept") == (2,)
+            assert database.read_store(work.claimed, "removed") is None
             database.save_handle(work.claimed, {"app": 1})
             wanted = RunWanted(dag_id="other", conf={"a": 1})
             assert [database.ask_for_run(work.claimed, 1, wanted) for _ in range(2)] == [None, None]
@@ -382,6 +423,7 @@ def test_a_worker_does_its_work_by_its_own_login(world: World, tmp_path: Path) -
         assert conn.scalar(text("SELECT count(*) FROM spark_work")) == 2
         assert conn.scalar(text("SELECT count(*) FROM run_request")) == 3
         assert conn.scalar(text("SELECT count(*) FROM xcom WHERE key = 'k'")) == 3
+        assert conn.scalar(text("SELECT count(*) FROM task_state_store WHERE key = 'kept'")) == 2
         assert conn.scalar(text("SELECT count(*) FROM lease")) == 1
 
 

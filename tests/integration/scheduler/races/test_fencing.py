@@ -25,6 +25,7 @@ from headway_scheduler.passes.answer_requests import answer_requests
 from headway_scheduler.passes.clean import clean
 from headway_scheduler.passes.create_runs import create_runs
 from headway_scheduler.passes.expire import expire
+from headway_scheduler.passes.expire_state import expire_state
 from headway_scheduler.passes.gather_notifications import gather_notifications
 from headway_scheduler.passes.judge_deadlines import judge_deadlines
 from headway_scheduler.passes.queue_tasks import queue_tasks
@@ -47,12 +48,13 @@ PASSES: dict[str, Callable[..., object]] = {
     "adopt": adopt,
     "schedule_retries": lambda replica: schedule_retries(replica, NOW),
     "clean": clean,
+    "expire_state": expire_state,
     "judge_deadlines": lambda replica, *seam: judge_deadlines(replica, NOW, *seam),
     "gather_notifications": gather_notifications,
     "answer_requests": lambda replica, *seam: answer_requests(replica, NOW, *seam),
     "expire": lambda replica, *seam: expire(replica, RetainedKind.RUNS, 0, BEGINNING, *seam),
 }
-WITHOUT_SEAM = {"schedule_retries", "clean"}
+WITHOUT_SEAM = {"schedule_retries", "clean", "expire_state"}
 LOOK_FIRST = {"judge_deadlines", "gather_notifications"}
 """Passes that are not confirmed if there is nothing to do."""
 

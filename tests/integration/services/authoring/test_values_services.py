@@ -245,3 +245,14 @@ def test_values_of_other_runs_and_dags(stack: Stack, values: StackRun) -> None:
     refused = first.attempt("asks_elsewhere")
     assert "ask about the DAG 'nowhere': there is no such DAG in its bundle" in known(refused.error)
     assert refused.outcome == "failed"
+
+
+def test_a_retry_finds_what_the_attempt_before_has_kept(stack: Stack) -> None:
+    run = stack.run("keeping")
+
+    assert run.state == "success"
+    assert run.xcom("resume") == [{"id": 7}, 2, None, None]
+    assert run.xcom("fetch") == [1, 2]
+    assert run.xcom("collect") == [[10, 10], [20, 20]]
+    with pytest.raises(KeyError):
+        run.xcom("other")

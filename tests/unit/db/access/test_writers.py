@@ -65,7 +65,9 @@ WRITERS: Final[Mapping[str, tuple[frozenset[Login], frozenset[str]]]] = {
     ),
     "recovery": (
         frozenset({Login.SCHEDULER}),
-        frozenset(["dag_run", "lease", "task_attempt", "task_instance", "wake"]),
+        frozenset(
+            ["dag_run", "lease", "task_attempt", "task_instance", "task_state_store", "wake"]
+        ),
     ),
     "execution": (
         frozenset({Login.WORKER}),
@@ -80,6 +82,7 @@ WRITERS: Final[Mapping[str, tuple[frozenset[Login], frozenset[str]]]] = {
                 "spark_work",
                 "task_attempt",
                 "task_instance",
+                "task_state_store",
                 "wake",
                 "xcom",
             ]

@@ -230,3 +230,42 @@ def test_run_dag_takes_no_xcoms() -> None:
     given: Any = {"xcoms": {}}
     with pytest.raises(DagError, match=r"run_dag\(\) of 'pipeline' does not know .*'xcoms'"):
         run_dag(pipeline(), **given)
+
+
+@pytest.mark.usefixtures("dag")
+def test_a_task_goes_on_with_the_state_that_it_is_given() -> None:
+    @task(retries=1)
+    def work(task_state_store: Any, try_number: int) -> list[Any]:
+        before = task_state_store.get("job")
+        task_state_store.set("job", "new")
+        return [before, try_number]
+
+    result = run_task(work(), try_number=2, task_state={"job": "old"})
+
+    assert result.return_value == ["old", 2]
+    assert result.task_state == {"job": "new"}
+    assert run_task(work()).return_value == [None, 1]
+
+
+@pytest.mark.parametrize(("retries", "kept", "tries"), [(2, True, 3), (2, False, 1), (0, True, 1)])
+def test_a_task_that_keeps_state_is_tried_again(
+    dag: DAG, retries: int, kept: bool, tries: int
+) -> None:
+    called: list[str] = []
+
+    @task(
+        retries=retries,
+        on_retry_callback=lambda context: called.append("retry"),
+        on_failure_callback=lambda context: called.append("failure"),
+    )
+    def work(task_state_store: Any) -> None:
+        called.append("attempt")
+        if kept:
+            task_state_store.set("job", 1)
+        raise RuntimeError("lost")
+
+    work()
+    result = run_dag(dag)
+
+    assert result.state == "failed"
+    assert called == ["attempt", "retry"] * (tries - 1) + ["attempt", "failure"]

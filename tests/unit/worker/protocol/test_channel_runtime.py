@@ -4,7 +4,7 @@ import select
 import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,12 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.dag.run_request import RequestAnswer, RunAnswer, RunWanted
 from headway.domain.interval import DataInterval
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
-from headway.sdk.exceptions import AirflowException, RefusedException, XComError
+from headway.sdk.exceptions import (
+    AirflowException,
+    RefusedException,
+    StateStoreError,
+    XComError,
+)
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.task_runtime import RunName
 from headway_worker.child.attempt import ChannelRuntime
@@ -96,6 +101,37 @@ def test_a_run_is_asked_for_until_there_is_an_answer() -> None:
     assert answers == [created, refused]
     assert [question["number"] for question in questions] == [1, 1, 1, 2]
     assert {wanted_from_frame(question["wanted"]) == wanted for question in questions} == {True}
+
+
+def test_a_value_is_kept_read_and_removed() -> None:
+    def call(runtime: ChannelRuntime) -> object:
+        runtime.write_store("k", [1], timedelta(hours=1))
+        runtime.write_store("k", [1], None)
+        found = runtime.read_store("k")
+        with pytest.raises(KeyError):
+            runtime.read_store("other")
+        runtime.clear_store("k")
+        runtime.clear_store(None)
+        return found
+
+    saved: Frame = {"saved": True}
+    found: list[Frame] = [{"found": True, "value": [1]}, {"found": False}]
+    questions, value = converse(call, [saved, saved, *found, saved, saved])
+
+    assert value == [1]
+    assert questions == [
+        {"ask": "write_store", "key": "k", "value": [1], "seconds": 3600.0},
+        {"ask": "write_store", "key": "k", "value": [1], "seconds": None},
+        {"ask": "read_store", "key": "k"},
+        {"ask": "read_store", "key": "other"},
+        {"ask": "clear_store", "key": "k"},
+        {"ask": "clear_store", "key": None},
+    ]
+
+
+def test_what_is_kept_has_the_size_that_the_worker_allows_an_xcom() -> None:
+    with pytest.raises(StateStoreError, match=r"has 2,002 bytes as JSON; it may have 1,000"):
+        converse(lambda runtime: runtime.write_store("k", "x" * 2000, None), [])
 
 
 def test_a_conf_has_the_size_of_an_xcom() -> None:

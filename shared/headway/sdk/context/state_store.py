@@ -1,0 +1,62 @@
+"""The object `task_state_store` of the context: what the task's next attempts find."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from headway.domain.arguments import JsonValue
+from headway.sdk.running.task_runtime import TaskRuntime
+from headway.sdk.values.state_store import check_retention, check_state_key, check_state_value
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStateStore:
+    """Values that one task instance keeps by key, for all its attempts.
+
+    No other task instance has them, and no other run.  What is set is stored when `set` returns.
+    """
+
+    runtime: TaskRuntime
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return what is kept under `key`; `default` if that is nothing, or has expired."""
+        try:
+            return self.runtime.read_store(check_state_key(key))
+        except KeyError:
+            return default
+
+    def set(self, key: str, value: JsonValue, *, retention: timedelta | None = None) -> None:
+        """Keep a JSON value under `key`, in place of what was there.
+
+        `retention` is for how long from now: 30 days if it is None, as long as the run if it is
+        NEVER_EXPIRE.  StateStoreError, a ValueError, if the key, the value or the retention
+        cannot be.
+        """
+        name = check_state_key(key)
+        plain = check_state_value(name, value)
+        self.runtime.write_store(name, plain, check_retention(name, retention))
+
+    def delete(self, key: str) -> None:
+        """Forget what is kept under `key`, if that is something."""
+        self.runtime.clear_store(check_state_key(key))
+
+    def clear(self) -> None:
+        """Forget all that the task instance keeps."""
+        self.runtime.clear_store(None)
+
+    async def aget(self, key: str, default: Any = None) -> Any:
+        """Do what `get` does, while other coroutines go on."""
+        return await asyncio.to_thread(self.get, key, default)
+
+    async def aset(self, key: str, value: JsonValue, *, retention: timedelta | None = None) -> None:
+        """Do what `set` does, while other coroutines go on."""
+        await asyncio.to_thread(self.set, key, value, retention=retention)
+
+    async def adelete(self, key: str) -> None:
+        """Do what `delete` does, while other coroutines go on."""
+        await asyncio.to_thread(self.delete, key)
+
+    async def aclear(self) -> None:
+        """Do what `clear` does, while other coroutines go on."""
+        await asyncio.to_thread(self.clear)
