@@ -11,14 +11,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 
 from headway.db.core import engine as engines
 from headway.db.core import processes
 from headway.db.core.processes import Identity
-from headway.db.execution import attempts, leases, prior_runs, spark_work, xcoms
+from headway.db.execution import attempts, leases, prior_runs, spark_work, state_store, xcoms
 from headway.db.execution.spark_work import SparkNews
 from headway.db.parsing import pins
+from headway.db.recovery import expired_state
 from headway.db.scheduling import demand, queued_runs, schedulers
 from headway.db.users import backfill_plans
 from headway.db.users.backfill_plans import NewBackfill
@@ -47,7 +48,7 @@ NOW = seed.START + seed.DAY
 MUCH_LATER = seed.START + 100_000 * seed.DAY
 GROWING = {
     *("dag_run", "task_instance", "task_attempt", "xcom", "event"),
-    *("skipped_interval", "backfill_date"),
+    *("skipped_interval", "backfill_date", "task_state_store"),
 }
 """The tables that history stays in."""
 
@@ -72,6 +73,7 @@ HOT = {
     *("wakes.TAKE_EACH", "run_snapshots.BELOW_BY_INDEX"),
     *("run_snapshots.PREVIOUS", "run_snapshots.LOCK_PREVIOUS", "run_snapshots.PAST"),
     *("xcoms.PUSH", "run_snapshots.LENGTHS"),
+    *("state_store.SET", "state_store.GET", "state_store.DELETE", "expired_state.DELETE"),
     *("tasks.DECIDE", "tasks.EXPAND", "tasks.COUNT", "runs.SETTLE", "tasks.RETRY"),
     *("pools.LOCK", "pools.FREE", "queues.FREE", "ready_tasks.PLAIN", "ready_tasks.LIMITED"),
     *("dags.LOCK_PLACES", "free_slots.LIVE", "tasks.QUEUE"),
@@ -181,9 +183,18 @@ def let_end(engine: Engine, claimed: Sequence[attempts.Claimed]) -> None:
         for attempt in claimed:
             if attempt.task_id == "list":
                 xcoms.push(conn, attempt.key, "return_value", list(range(len(keys))))
+                use_state_store(conn, attempt)
     seed.report(engine, keys[2:])
     seed.report(engine, keys[:1], Outcome.FAILED, Next(TaskState.FAILED))
     seed.report(engine, keys[1:2], Outcome.FAILED, Next(TaskState.UP_FOR_RETRY, timedelta(0)))
+
+
+def use_state_store(conn: Connection, claimed: attempts.Claimed) -> None:
+    """Set, read, remove and expire what a task keeps for its retries."""
+    state_store.put(conn, claimed.key, "job", 1, timedelta(days=1))
+    state_store.get(conn, claimed.dag_run_id, (claimed.task_id, -1), "job")
+    state_store.delete(conn, claimed.key, "job")
+    expired_state.delete(conn)
 
 
 def named(dag_id: str, *tasks: TaskSpec) -> DagSpec:
