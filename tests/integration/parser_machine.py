@@ -15,12 +15,12 @@ from headway.runtime.health import Health
 from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
 from headway.testing.data import seed
+from headway.testing.time.clock import PATIENCE
 from headway_parser.assembly import assembled, parsing_of
 from headway_parser.manager import DagFileProcessorManager
 from headway_parser.parse.fork_server import ParserHost
 
 CLOCK = SystemClock()
-PATIENCE = 30.0
 
 
 @contextmanager

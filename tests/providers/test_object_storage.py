@@ -9,7 +9,7 @@ SOURCE = """
 import pendulum
 from airflow.sdk import DAG, ObjectStoragePath, task
 
-base = ObjectStoragePath("s3://aws@shop/")
+base = ObjectStoragePath("s3://aws@files/")
 local = ObjectStoragePath("file://{folder}/local")
 
 with DAG("d", start_date=pendulum.datetime(2024, 1, 1, tz="UTC"), schedule=None):
@@ -53,8 +53,8 @@ def test_paths_are_written_read_listed_copied_moved_and_removed(
 
     said = run_dag(SOURCE.format(folder=folder), aws=aws)
 
-    assert "read: s3://aws@shop/2024-01-05.csv apples,3 8 8" in said
-    assert "there: ['s3://aws@shop/2024-01-05.csv'] True" in said
+    assert "read: s3://aws@files/2024-01-05.csv apples,3 8 8" in said
+    assert "there: ['s3://aws@files/2024-01-05.csv'] True" in said
     assert "bytes: b'apples'" in said
     assert "signed: True" in said
     assert "moved: apples,3 False" in said

@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 from sqlalchemy import Engine, text
-from tests.integration.parser_machine import CLOCK, PATIENCE, manager_of, until
+from tests.integration.parser_machine import CLOCK, manager_of, until
 from tests.integration.parses import versions
 
 from headway.actions.change import Author
@@ -16,6 +16,7 @@ from headway.actions.dags.delete import reparse
 from headway.db.reads import dag_views
 from headway.runtime.secrets.scrub import scrubbed_environment
 from headway.runtime.settings import configuration
+from headway.testing.time.clock import PATIENCE
 
 OF_A_SET = """
 from headway.sdk import DAG, EmptyOperator

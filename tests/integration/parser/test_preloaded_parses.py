@@ -5,12 +5,13 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from tests.integration.parser_machine import CLOCK, PATIENCE
+from tests.integration.parser_machine import CLOCK
 
 from headway.db.parsing.files import FileKey
 from headway.runtime.forker import Exit
 from headway.runtime.settings import configuration
 from headway.runtime.settings.parser import ParserSettings
+from headway.testing.time.clock import PATIENCE
 from headway_parser.assembly import parsing_of
 from headway_parser.parse.answer import ParsedFile
 from headway_parser.parse.fork_server import ParserHost
