@@ -12,7 +12,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -108,6 +108,27 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     folder = session.config.cache.mkdir("collected") if is_xdist_worker(session) else None
     with nullcontext() if folder is None else first_alone(folder):
         return (yield)
+
+
+_SHARED: Final = pytest.StashKey[ExitStack]()
+"""What tests share that one process runs one after the other (`tests/together.py`)."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    yield
+    if nextitem is None or together(nextitem.nodeid) != together(item.nodeid):
+        item.config.stash.get(_SHARED, ExitStack()).close()
+
+
+@pytest.fixture(scope="session")
+def until_the_last_test(request: pytest.FixtureRequest) -> Iterator[ExitStack]:
+    """What is closed after the last of the tests that share it, before other tests go on."""
+    with ExitStack() as shared:
+        request.config.stash[_SHARED] = shared
+        yield shared
 
 
 def pytest_collection_finish() -> None:

@@ -5,7 +5,7 @@
 
 import re
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,31 +73,10 @@ class Watched:
         self.page.goto(self.shop.address + path)
 
 
-_OPEN: Final = pytest.StashKey[ExitStack]()
-"""What ends with the last test of this folder, which the same process has run all of."""
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> Generator[None, None, None]:
-    yield
-    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
-        item.config.stash.get(_OPEN, ExitStack()).close()
-
-
-@pytest.fixture(scope="session")
-def _until_the_last_test(request: pytest.FixtureRequest) -> Iterator[ExitStack]:
-    """What is shared by all tests here, and closed before tests elsewhere go on."""
-    with ExitStack() as stack:
-        request.config.stash[_OPEN] = stack
-        yield stack
-
-
 @pytest.fixture(scope="session")
 def shop(
     request: pytest.FixtureRequest,
-    _until_the_last_test: ExitStack,
+    until_the_last_test: ExitStack,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Shop:
     folder = tmp_path_factory.mktemp("shop")
@@ -105,7 +84,7 @@ def shop(
     given = {"HEADWAY_API_LOAD_AT_FIRST_REQUEST": "true"}
     with beginning_with_a_database(request.config):
         running = running_stack(folder / "home", folder / "dags", given)
-        stack = _until_the_last_test.enter_context(running)
+        stack = until_the_last_test.enter_context(running)
     said = (stack.home / "standalone.log").read_text()
     found = re.search(r"http://127\.0\.0\.1:\d+", said)
     assert found is not None, said
@@ -143,13 +122,13 @@ def _is_stuck(conn: Connection) -> bool:
 
 
 @pytest.fixture(scope="session")
-def browser(_until_the_last_test: ExitStack) -> Browser:
+def browser(until_the_last_test: ExitStack) -> Browser:
     """A browser for all tests here: Playwright keeps an event loop in its thread.
 
     While it does, no other test can run one.
     """
     chromium = required_program("chromium", "chromium")
-    playwright = _until_the_last_test.enter_context(sync_playwright())
+    playwright = until_the_last_test.enter_context(sync_playwright())
     return playwright.chromium.launch(
         executable_path=chromium,
         args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
