@@ -80,10 +80,7 @@ class Asking:
     ) -> JsonValue:
         """Return what another task of the run left; KeyError when nothing."""
         answer = self._ask_xcom("pull_xcom", task_id, key, map_index=map_index, **_named(of))
-        if not answer["found"]:
-            raise KeyError((task_id, key))
-        value: JsonValue = answer["value"]
-        return value
+        return _found(answer, (task_id, key))
 
     def pull_xcoms(self, task_id: str, key: str, of: RunName | None = None) -> list[JsonValue]:
         """Return what the instances of a mapped task left; it comes page by page."""
@@ -119,11 +116,7 @@ class Asking:
 
     def read_store(self, key: str) -> JsonValue:
         """Return what the task instance keeps under `key`; KeyError when nothing."""
-        answer = self.ask({"ask": "read_store", "key": key})
-        if not answer["found"]:
-            raise KeyError(key)
-        value: JsonValue = answer["value"]
-        return value
+        return _found(self.ask({"ask": "read_store", "key": key}), key)
 
     def _ask_xcom(self, ask: str, task_id: str, key: str, **more: Any) -> Frame:
         return self.ask({"ask": ask, "task_id": task_id, "key": key, **more})
@@ -248,6 +241,13 @@ class ChannelRuntime(Asking):
 
             self._spark = spark_of(self.order, self.code, self.ask, self._tell)
         return self._spark
+
+
+def _found(answer: Frame, key: object) -> JsonValue:
+    if not answer["found"]:
+        raise KeyError(key)
+    value: JsonValue = answer["value"]
+    return value
 
 
 def _named(of: RunName | None) -> Frame:

@@ -1,4 +1,4 @@
-"""keep what tasks keep from attempt to attempt."""
+"""Add the table of what tasks keep from attempt to attempt."""
 
 import sqlalchemy as sa
 from alembic import op
