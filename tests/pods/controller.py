@@ -126,6 +126,15 @@ class Cluster:
             owners: list[Deployment | Job] = [*self.deployments.values(), *self.jobs.values()]
             return all(owner.settled for owner in owners)
 
+    def unready(self) -> str:
+        """Tell the pods that are not ready, each with the last line of each container."""
+        return "\n".join(
+            f"{pod.name} is not ready. {name}: {''.join(pod.printed(name).splitlines()[-1:])}"
+            for pod in self.pods()
+            if not pod.ready
+            for name in pod.containers
+        )
+
     def check(self) -> None:
         """Raise what the thread has failed by, or that of a pod."""
         if self._failure is not None:

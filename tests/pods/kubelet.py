@@ -108,6 +108,11 @@ class Pod:
         """Yield the logs of its containers, once it is gone."""
         yield from self.folder.glob("*.log")
 
+    def printed(self, container: str) -> str:
+        """Return what a container has printed until now; nothing if there is none of the name."""
+        printed = self._node.podman("logs", f"{self.name}-{container}", check=False)
+        return printed.stdout + printed.stderr
+
     def _live(self) -> None:
         try:
             while not self._start() and not self._leave.wait(_AGAIN_AFTER):
@@ -243,9 +248,7 @@ class Pod:
             podman("wait", *every)
         took = time.monotonic() - told
         for name in self.containers:
-            full = f"{self.name}-{name}"
-            printed = podman("logs", full)
-            log = printed.stdout + printed.stderr
+            full, log = f"{self.name}-{name}", self.printed(name)
             (self.folder / f"{name}.log").write_text(log)
             self._judge(name, podman.inspect(full, "container")["State"], took, log)
         podman("pod", "rm", "--force", self.name)

@@ -131,7 +131,8 @@ class Stage:
     def install(self, objects: Sequence[Object]) -> None:
         """Install a release, and wait until all DAGs are in force."""
         self.cluster.apply(objects)
-        until(self.cluster.settled, "helm install: pods as wanted", _SETTLE_WITHIN)
+        wanted = "helm install: pods as wanted"
+        until(self.cluster.settled, wanted, _SETTLE_WITHIN, self.cluster.unready)
         self._until(lambda: self.scalar(ACTIVE) == len(DAGS) + 1, "all DAGs in force")
         self.say("helm install: done")
 
@@ -156,7 +157,7 @@ class Stage:
             self.look()
             return look()
 
-        until(looked, what, _SETTLE_WITHIN)
+        until(looked, what, _SETTLE_WITHIN, self.cluster.unready)
 
     def _begun(self) -> int:
         return self.records.read_text().count('"what": "start"')
