@@ -18,8 +18,11 @@ from headway.testing.containers.podman import Podman
 DATABASE_HOST: Final = "postgres.example.org"
 """The name that production-values.yaml has."""
 
-DRAIN: Final = 120
-"""Seconds that attempts get when their worker goes, as the production values have it."""
+DRAIN: Final = 480
+"""Seconds that attempts get when their worker goes.
+
+That is four times what the production values have: on two cores, two workers start Spark at once.
+"""
 
 PLAIN, SPARK = "release-headway-worker-default", "release-headway-worker-spark"
 SCHEDULER, PARSER = "release-headway-scheduler", "release-headway-parser"
