@@ -45,6 +45,7 @@ PAGES: Final = {
     "runs": "/runs",
     "journal": "/journal",
 }
+LINE: Final = "/api/v2/version"
 GRID_PAGE: Final = f"/dags/{sizes.GRID}?runs=100"
 LOG_PAGE: Final = f"/dags/{sizes.LOGGED}/runs/{sizes.LOG_RUN}/tasks/work/attempts/1/log"
 
@@ -86,6 +87,7 @@ def _usual(database: Database) -> Iterator[Row]:
         asked_statements(database, api.token) as asked,
         bench_browser(api) as browser,
     ):
+        yield from _least(browser)
         for name, path in PAGES.items():
             yield from _page(browser, asked, name, path)
         yield from _grid(browser, asked)
@@ -94,6 +96,18 @@ def _usual(database: Database) -> Iterator[Row]:
         yield from _commit_to_pixel(database, browser)
         yield from _many_tabs(database, api)
         yield from _log(database, browser)
+
+
+def _least(browser: BenchBrowser) -> Iterator[Row]:
+    """Measure what the browser itself takes: a line of text that costs the API nothing."""
+    paint, slow = [], []
+    for _ in turns(REPEAT):
+        with browser.opened(LINE) as opened:
+            paint.append(opened.first_paint)
+        with browser.opened(LINE, slower=SLOW) as opened:
+            slow.append(opened.first_paint)
+    yield Row.of(NAME, "a line of text", "first paint", paint, "ms")
+    yield Row.of(NAME, "a line of text", "first paint at a quarter of the CPU", slow, "ms")
 
 
 def _page(browser: BenchBrowser, asked: AskedStatements, case: str, path: str) -> Iterator[Row]:
