@@ -13,6 +13,8 @@ LONG = "pytest.mark.long"
 ONLY_LONG = {
     "test_flights_backfill_machine.py",
     "test_spark_cluster_machine.py",
+    "test_spark_connect_machine.py",
+    "test_spark_machine.py",
     "test_spark_memory_machine.py",
 }
 """Named by docs/testing.md as what `make test-long` runs."""

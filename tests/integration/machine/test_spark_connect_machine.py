@@ -24,7 +24,7 @@ from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import until
 from headway_worker.spark.server.connect_server import ConnectServer, ServerSettings
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parent / "dags" / "spark_connect"
@@ -150,7 +150,6 @@ def test_figures_and_cost_are_known_soon_after_the_end(bench: Bench, tmp_path: P
     assert re.search(r"counting +- +1 +0 ", table), table
 
 
-@pytest.mark.long
 def test_two_versions_of_a_helper_and_two_views_of_a_name_live_side_by_side(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -208,7 +207,6 @@ def is_closed(address: str, session_id: str) -> bool:
     return False
 
 
-@pytest.mark.long
 def test_a_killed_server_fails_its_job_and_the_next_task_gets_another(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -225,7 +223,6 @@ def test_a_killed_server_fails_its_job_and_the_next_task_gets_another(
     assert bench.server() != killed
 
 
-@pytest.mark.long
 def test_a_killed_workers_job_dies_with_it_and_is_run_once_more(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -271,7 +268,6 @@ def worker(bench: Bench) -> int:
     return int(pid)
 
 
-@pytest.mark.long
 def test_a_server_elsewhere_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
     run = bench.run("nowhere", tmp_path)
 
@@ -291,7 +287,6 @@ def test_no_token_is_where_others_may_read(bench: Bench) -> None:
         assert token not in rows.as_text(conn, "task_attempt")
 
 
-@pytest.mark.long
 def test_watching_a_run_that_has_ended_tells_how(bench: Bench, tmp_path: Path) -> None:
     run = bench.run("counting", tmp_path)
 

@@ -15,7 +15,7 @@ from headway.testing.services.stack import Stack
 from headway.testing.services.stack_run import StackRun
 from headway.testing.time.clock import until
 
-pytestmark = [pytest.mark.services, pytest.mark.spark]
+pytestmark = [pytest.mark.services, pytest.mark.spark, pytest.mark.long]
 pytest.importorskip("pyspark")
 
 DAGS = Path(__file__).parent / "dags" / "spark_jobs"
@@ -69,7 +69,6 @@ def test_an_application_beside_the_dag_file_succeeds(jobs: Jobs) -> None:
     assert known(run.attempt("submit").handle)["application_id"] == told[1]
 
 
-@pytest.mark.long
 def test_an_application_that_fails_ends_the_error_with_its_last_lines(jobs: Jobs) -> None:
     run = ended(jobs.stack.trigger("failing"))
     attempt = run.attempt("submit")
