@@ -78,6 +78,17 @@ class ObjectUrl:
         raise NotImplementedError
 
 
+_ENCODABLE: Final = (
+    *(bool, int, float, str, timedelta, *_BY_TEXT),
+    *(XComReference, ParamReference, ObjectUrl),
+)
+
+
+def is_encodable(value: object) -> bool:
+    """Return whether a value that holds no others has a form as data."""
+    return type(value) in PLAIN or isinstance(value, _ENCODABLE)
+
+
 def nests_at_most(value: object, levels: int) -> bool:
     """Whether plain data has at most so many levels of lists and maps."""
     level = [value] if isinstance(value, dict | list) else []

@@ -16,6 +16,7 @@ from headway.sdk.authoring.task_options import REFUSED, TASK_OPTIONS
 from headway.sdk.values import checks
 from headway.timetables.schedule import is_cron
 
+_MAPPINGS: Final = ("default_args", "user_defined_filters", "user_defined_macros")
 _POSITIONAL: Final = ("dag_id", "description", "schedule")
 _REFUSED: Final = {name for name, old in OF_TASKS.items() if old.advice is None} | REFUSED.keys()
 
@@ -66,6 +67,10 @@ def dag(dag_id: Any = None, *args: Any, **options: Any) -> Any:
 
 def _tidy(given: Mapping[str, Any]) -> dict[str, Any]:
     options = of_dag(given, DAG_OPTIONS)
+    for name in _MAPPINGS:
+        value: Any = options.get(name)
+        if hasattr(value, "keys") and not isinstance(value, Mapping):
+            options[name] = dict(value)  # what has keys will do for Airflow
     if isinstance(options.get("default_args"), Mapping):
         accepted = TASK_OPTIONS | DATES
         defaults = of_defaults(options["default_args"], accepted, DAG_OPTIONS - TASK_OPTIONS)

@@ -16,7 +16,6 @@ from headway.airflow_layer.tolerance.absent_context import refuse_stores
 from headway.airflow_layer.tolerance.arguments import by_name, of_task
 from headway.airflow_layer.tolerance.stored_objects import as_data
 from headway.airflow_layer.tolerance.templating import RendersObjects
-from headway.domain.arguments import PLAIN
 from headway.sdk.authoring.current import current_dag
 from headway.sdk.authoring.operator import BaseOperator as Plain
 from headway.sdk.authoring.operator import OperatorType, accepted_names, place
@@ -44,7 +43,7 @@ class TolerantOperator(RendersObjects, metaclass=TolerantOperatorType):
     @classmethod
     def as_data(cls, item: object) -> object:
         """Return how an object among the arguments is stored with the DAG."""
-        return item if type(item) in PLAIN else as_data(item)
+        return as_data(item)
 
     @classmethod
     def partial(cls, **arguments: Any) -> Any:

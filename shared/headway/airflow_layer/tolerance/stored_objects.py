@@ -1,19 +1,22 @@
-"""How objects of provider packages and of Kubernetes' client are stored with a DAG."""
+"""How objects among the arguments of operators are stored with a DAG, which shows them.
+
+A task that runs makes its objects anew, from the DAG file.
+"""
 
 from typing import Any, Final
 
+from headway.domain.arguments import is_encodable
+
 _KUBERNETES: Final = "kubernetes.client."
-_PROVIDERS: Final = "airflow.providers."
 
 
 def as_data(item: Any) -> object:
-    """Return the fields of a part of a pod, the class of a provider's object, or the item."""
-    modules = [base.__module__ for base in type(item).__mro__]
-    if any(module.startswith(_KUBERNETES) for module in modules):
+    """Return what has a form as data, the fields of a part of a pod, or the name of a class."""
+    if is_encodable(item):
+        return item
+    if any(base.__module__.startswith(_KUBERNETES) for base in type(item).__mro__):
         return _without_none(item.to_dict())
-    if any(module.startswith(_PROVIDERS) for module in modules):
-        return type(item).__qualname__
-    return item
+    return getattr(item, "__qualname__", type(item).__qualname__)
 
 
 def _without_none(value: Any) -> Any:

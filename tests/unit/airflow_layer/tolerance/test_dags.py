@@ -159,3 +159,20 @@ def test_the_decorator_takes_the_same() -> None:
     assert (made.dag_id, made.spec.max_active_tasks, made.spec.doc_md) == ("etl", 2, "Load.")
     assert dag(etl)().dag_id == "etl"
     assert dag("named")(etl)().dag_id == "named"
+
+
+class Section:
+    """Settings of a file, which have keys and are no Mapping."""
+
+    def keys(self) -> list[str]:
+        return ["retries"]
+
+    def __getitem__(self, name: str) -> int:
+        return 3
+
+
+def test_what_has_keys_is_taken_for_a_dictionary() -> None:
+    found = made(default_args=Section(), user_defined_macros=Section())
+
+    assert found.default_args == {"retries": 3}
+    assert found.user_defined_macros == {"retries": 3}

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from headway import sdk
+from headway.airflow_layer.tolerance import operators
+from headway.airflow_layer.tolerance.dags import DAG
 from headway.airflow_layer.tolerance.operators import TolerantOperator
-from headway.domain.errors import DagError
 from headway.sdk.harness.specification import to_spec
 from headway.testing import run_dag
 
@@ -88,15 +87,42 @@ def test_parts_of_pods_are_stored_by_their_fields_and_objects_by_their_class() -
     }
 
 
-def test_an_object_of_the_files_own_is_refused_still() -> None:
-    class Mine:
-        """No part of a pod."""
+PythonOperator: Any = operators.PythonOperator
 
-    with sdk.DAG("d") as dag:
-        Renders(task_id="r", parts=[Mine()])
 
-    with pytest.raises(DagError, match=r"parts\[0\] is of type Mine, which cannot be stored"):
-        to_spec(dag, "d.py")
+class Mine:
+    """An object of the DAG file's own."""
+
+    def of(self, text: str) -> str:
+        return f"mine of {text}"
+
+
+def test_an_object_of_the_files_own_is_stored_by_its_class_and_given_to_the_function() -> None:
+    def call(mine: Mine, table: dict[str, Any], ends: Any) -> list[str]:
+        return [mine.of("a"), table["b"][0].of("b"), ends("  c")]
+
+    with DAG("d") as dag:
+        PythonOperator(
+            task_id="t",
+            python_callable=call,
+            op_args=[Mine()],
+            op_kwargs={"table": {"b": [Mine()]}, "ends": str.strip},
+        )
+
+    (task,) = to_spec(dag, "d.py").tasks
+    assert task.arguments["op_args"] == ["Mine"]
+    assert task.arguments["op_kwargs"] == {"table": {"b": ["Mine"]}, "ends": "str.strip"}
+    assert run_dag(dag).tasks["t"].return_value == ["mine of a", "mine of b", "c"]
+
+
+def test_mapped_tasks_are_given_objects_of_the_files_own() -> None:
+    with DAG("d") as dag:
+        PythonOperator.partial(
+            task_id="t", python_callable=lambda mine, text: mine.of(text)
+        ).expand(op_args=[[Mine(), "a"], [Mine(), "b"]])
+
+    tasks = run_dag(dag).tasks
+    assert [tasks[f"t[{nth}]"].return_value for nth in (0, 1)] == ["mine of a", "mine of b"]
 
 
 def test_templates_in_objects_render_and_the_files_own_objects_stay() -> None:
