@@ -7,6 +7,7 @@ SDK: Final = "headway.sdk"
 LAYER: Final = "headway.airflow_layer"
 OPERATORS: Final = f"{LAYER}.tolerance.operators"
 DAGS: Final = f"{LAYER}.tolerance.dags"
+DATABASE: Final = f"{LAYER}.tolerance.metadata_database"
 DECORATORS: Final = f"{LAYER}.tolerance.decorators"
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from headway.airflow_layer.names.rows import (
     CONNECTIONS,
     DAGS,
+    DATABASE,
     DECORATORS,
     HOOKS,
     LAYER,
@@ -52,10 +53,25 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     **modules("airflow.exceptions airflow.sdk.exceptions", _EXCEPTIONS),
     "airflow.configuration": {
         **_CONF,
-        **of(f"{_PARTS}.configuration", "get getboolean getint getfloat"),
+        **of(f"{_PARTS}.configuration", "AIRFLOW_HOME get getboolean getint getfloat"),
         **of(f"{_PARTS}.exceptions", "AirflowConfigException"),
     },
-    "airflow.settings": of(f"{_PARTS}.configuration", "AIRFLOW_HOME DAGS_FOLDER TIMEZONE"),
+    "airflow.settings": {
+        **of(f"{_PARTS}.configuration", "AIRFLOW_HOME DAGS_FOLDER TIMEZONE"),
+        **of(DATABASE, "Session engine"),
+    },
+    "airflow.utils.session": of(DATABASE, "NEW_SESSION create_session provide_session"),
+    "airflow.utils.db": of(DATABASE, "create_session provide_session"),
+    "airflow.jobs.job": of(DATABASE, "Job"),
+    "airflow.jobs.base_job": of(DATABASE, "BaseJob"),
+    **modules(
+        "airflow.api.common.trigger_dag airflow.api.common.experimental.trigger_dag",
+        of(DATABASE, "trigger_dag"),
+    ),
+    **modules(
+        "airflow.api.common.delete_dag airflow.api.common.experimental.delete_dag",
+        of(DATABASE, "delete_dag"),
+    ),
     **modules("airflow.hooks.base airflow.hooks.base_hook", HOOKS),
     **modules(
         "airflow.macros",
