@@ -20,11 +20,15 @@ class LayerModule(ModuleType):
         An ImportError says what to do where there is none. Python's own questions, which have
         two underscores, get the answer that it expects.
         """
+        given = self._for_provider(name, sys._getframe(1))  # noqa: SLF001
+        if given is not None:
+            return given
         target = names_of(self.__name__).get(name)
         if target is None:
-            return self._for_provider(name, sys._getframe(1)) or self._inner(name)  # noqa: SLF001
+            return self._inner(name)
         found = self._counterpart(name, target)
-        setattr(self, name, found)
+        if name not in provider_names_of(self.__name__):
+            setattr(self, name, found)
         return found
 
     def __dir__(self) -> list[str]:

@@ -2,9 +2,11 @@
 
 import logging
 import pkgutil
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from getpass import getuser
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType, SimpleNamespace
 from typing import Any, TypeVar
 
@@ -104,3 +106,8 @@ def context_to_airflow_vars(
 def print_stuff() -> None:
     """Print a word: what two of Airflow's example DAGs do in a module of Airflow's own."""
     print("annotated!")  # noqa: T201 - for the task's log
+
+
+def is_venv_installed() -> bool:
+    """Return whether a virtual environment can be made here."""
+    return shutil.which("uv") is not None or find_spec("ensurepip") is not None

@@ -54,6 +54,14 @@ class DagNotFound(AirflowException):
     """There is no such DAG."""
 
 
+class DagRunNotFound(AirflowException):
+    """There is no such DAG run."""
+
+
+class DagRunAlreadyExists(AirflowException):
+    """There is a DAG run of that id or date already."""
+
+
 class AirflowProviderDeprecationWarning(DeprecationWarning):
     """A provider will drop what is used."""
 

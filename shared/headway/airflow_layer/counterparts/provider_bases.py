@@ -115,4 +115,3 @@ def add_deprecated_classes(
 
 
 XCom: Final = ModelType("XCom", (), {"kept": ModelType, "__doc__": "XComs, without queries."})
-XCOM_RETURN_KEY: Final = "return_value"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from headway.airflow_layer.names.rows import OPERATORS, SDK, modules, of
+from headway.airflow_layer.names.rows import DECORATORS, LAYER, OPERATORS, SDK, modules, of
 
 _STANDARD: Final = "airflow.providers.standard.operators"
 _SPARK: Final = "airflow.providers.apache.spark.operators"
@@ -16,6 +16,8 @@ _PYTHON: Final = {
         "ExternalPythonOperator BranchPythonVirtualenvOperator BranchExternalPythonOperator",
     ),
     **of(SDK, "get_current_context"),
+    **of(DECORATORS, "task"),
+    **of(f"{LAYER}.counterparts.calls", "is_venv_installed"),
 }
 _EMPTY: Final = of(OPERATORS, "EmptyOperator DummyOperator=EmptyOperator")
 _LATEST: Final = of(OPERATORS, "LatestOnlyOperator")

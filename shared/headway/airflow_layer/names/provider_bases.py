@@ -6,19 +6,17 @@ A DAG file that imports them itself is told what to write instead.
 from collections.abc import Mapping
 from typing import Final
 
-from headway.airflow_layer.names.rows import LAYER, SDK, modules, of
+from headway.airflow_layer.names.rows import LAYER, modules, of
 
 _BASES: Final = f"{LAYER}.counterparts.provider_bases"
 _TRIGGERS: Final = of(
     _BASES, "BaseTrigger=LayerTrigger BaseEventTrigger TriggerEvent StartTriggerArgs"
 )
-_XCOM: Final = of(_BASES, "XCom XCOM_RETURN_KEY")
-_SKIPS: Final = of(SDK, "SkipMixin")
+_XCOM: Final = of(_BASES, "XCom")
 _DEFERRED: Final = of(_BASES, "TaskDeferred")
 _ASYNC: Final = of(f"{LAYER}.tolerance.async_operators", "BaseAsyncOperator")
 _EXCEPTIONS: Final = f"{LAYER}.counterparts.exceptions"
 
-_MASKING: Final = of(f"{LAYER}.counterparts.masking", "mask_secret")
 _INSTANCES: Final = {
     **of("headway.sdk.context.task_instance", "TaskInstanceKey"),
     **of(_BASES, "clear_task_instances"),
@@ -32,12 +30,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     **modules("airflow.triggers.base airflow.sdk.bases.trigger", _TRIGGERS),
     **modules("airflow.exceptions airflow.sdk.exceptions", _DEFERRED),
     **modules("airflow.models.xcom airflow.sdk.execution_time.xcom airflow.utils.xcom", _XCOM),
-    "airflow.models": {**_XCOM, **_SKIPS},
-    **modules(
-        "airflow.sdk.log airflow.sdk.execution_time.secrets_masker "
-        "airflow.utils.log.secrets_masker",
-        _MASKING,
-    ),
+    "airflow.models": _XCOM,
     **modules("airflow.sdk.lineage airflow.lineage.hook", _LINEAGE),
     "airflow.utils.process_utils": of(_PROCESSES, "patch_environ"),
     **modules(
@@ -63,5 +56,4 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     "airflow.sdk.providers_manager_runtime": of(
         _MANAGER, "ProvidersManagerTaskRuntime=ProvidersManager"
     ),
-    **modules("airflow.sdk.bases.skipmixin airflow.models.skipmixin", _SKIPS),
 }

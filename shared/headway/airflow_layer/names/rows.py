@@ -42,3 +42,6 @@ HOOKS: Final = of(f"{LAYER}.counterparts.hooks", "BaseHook=LayerHook")
 VARIABLES: Final = of(f"{LAYER}.counterparts.hooks", "Variable=LayerVariable")
 CONNECTIONS: Final = of(f"{LAYER}.counterparts.connections", "Connection=LayerConnection")
 """Of what tasks ask for."""
+
+RETURN_KEY: Final = of("headway.domain.arguments", "XCOM_RETURN_KEY=RETURN_VALUE")
+SKIPS: Final = of(SDK, "SkipMixin")

@@ -25,7 +25,8 @@ _EXCEPTIONS: Final = of(
     "AirflowBadRequest AirflowDagCycleException AirflowClusterPolicyViolation "
     "AirflowProviderDeprecationWarning AirflowOptionalProviderFeatureException "
     "AirflowInternalRuntimeError AirflowRuntimeError AirflowTimetableInvalid DagNotFound "
-    "DuplicateTaskIdFound ParamValidationError RemovedInAirflow3Warning RemovedInAirflow4Warning "
+    "DagRunAlreadyExists DagRunNotFound DuplicateTaskIdFound ParamValidationError "
+    "RemovedInAirflow3Warning RemovedInAirflow4Warning "
     "TaskInstanceNotFound TaskNotFound XComNotFound",
 )
 _TIMES: Final = of(
@@ -74,10 +75,22 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     ),
     **modules("airflow.hooks.base airflow.hooks.base_hook", HOOKS),
     **modules(
-        "airflow.macros",
+        "airflow.macros airflow.sdk.macros",
         of("headway.sdk.context.macros", "datetime timedelta ds_add ds_format"),
     ),
-    "airflow.utils.dates": of(f"{_PARTS}.times", "days_ago cron_presets datetime timedelta"),
+    "airflow.utils.dates": of(
+        f"{_PARTS}.times", "days_ago cron_presets datetime timedelta parse_execution_date=parse"
+    ),
+    "airflow.security.permissions": of(
+        f"{LAYER}.tolerance.permissions",
+        "ACTION_CAN_READ ACTION_CAN_EDIT ACTION_CAN_CREATE ACTION_CAN_DELETE "
+        "ACTION_CAN_ACCESS_MENU RESOURCE_DAG RESOURCE_DAG_RUN",
+    ),
+    **modules(
+        "airflow.sdk.log airflow.sdk.execution_time.secrets_masker "
+        "airflow.utils.log.secrets_masker",
+        of(f"{_PARTS}.masking", "mask_secret"),
+    ),
     **modules("airflow.utils.timezone airflow.sdk.timezone", _TIMES),
     **modules("airflow.utils.trigger_rule airflow.task.trigger_rule", of(SDK, "TriggerRule")),
     **modules("airflow.utils.weight_rule airflow.task.weight_rule", of(SDK, "WeightRule")),

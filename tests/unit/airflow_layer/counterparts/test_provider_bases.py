@@ -17,6 +17,7 @@ from headway.airflow_layer.counterparts import masking, processes
 from headway.airflow_layer.gaps import AirflowGapError
 from headway.airflow_layer.names import provider_bases
 from headway.airflow_layer.names.table import provider_names_of
+from headway.airflow_layer.tolerance.metadata_database import DatabaseStandIn
 from headway.sdk.exceptions import AirflowException, AirflowTaskTimeout
 
 NAMES = [(module, name) for module, names in provider_bases.MODULES.items() for name in names]
@@ -40,6 +41,17 @@ def test_a_dag_file_is_not_given_them_after_a_provider_was() -> None:
 
     with pytest.raises(AirflowGapError, match="no deferrable operators"):
         exec("from airflow.triggers.base import BaseTrigger", {"__name__": "a_dag_file"})
+
+
+@pytest.mark.parametrize("first", ["a_dag_file", PROVIDER["__name__"]])
+def test_a_provider_and_a_dag_file_are_given_their_own_xcom(first: str) -> None:
+    exec("from airflow.models.xcom import XCom", {"__name__": first})
+    own: dict[str, object] = {"__name__": "a_dag_file"}
+    exec("from airflow.models.xcom import XCom", own)
+
+    assert isinstance(own["XCom"], DatabaseStandIn)
+    given = as_provider("from airflow.models.xcom import XCom")["XCom"]
+    assert not isinstance(given, DatabaseStandIn)
 
 
 def test_sensors_and_triggers_load_and_cannot_be_made() -> None:
