@@ -27,6 +27,9 @@ REFUSED: Final = "ConnectionRefusedError"
 AFTERWARDS: Final = 15.0
 """Seconds after such a fault in which a request may still feel it."""
 
+COMES_BACK: Final = 180.0
+"""Seconds after such a fault in which an api must answer again: on a busy machine it loads long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -120,7 +123,8 @@ def refused(asked: Asked) -> Iterator[str]:
 def hindered_by_nothing(asked: Asked) -> Iterator[str]:
     """Requests that were answered by 503, or not at all, while nothing was in their way.
 
-    A connection is refused where no api runs: whether one has ended without a cause is known.
+    After a fault, an api is in their way until it has answered again.  A connection is refused
+    where no api runs: whether one has ended without a cause is known.
     """
     hindering = [span for span in asked.faults if span.kind in HINDERS]
     for it in asked.exchanges:
@@ -128,12 +132,24 @@ def hindered_by_nothing(asked: Asked) -> Iterator[str]:
             it.is_open
             and not it.said.startswith(REFUSED)
             and not any(
-                span.began <= it.ended and it.began <= span.ended + AFTERWARDS for span in hindering
+                span.began <= it.ended and it.began <= _felt_until(span, it.api, asked)
+                for span in hindering
             )
         ):
             how = it.status or "no answer"
             took = it.ended - it.began
             yield f"{it.key} of {it.api}: {how} after {took:.1f} s for {it.path}: {it.said[:200]}"
+
+
+def _felt_until(span: Span, api: str, asked: Asked) -> float:
+    """Return until when requests to an api may feel a fault."""
+    answered = (
+        it.ended
+        for it in asked.exchanges
+        if it.api == api and it.is_done and it.kind is not WishKind.WATCH and it.began > span.ended
+    )
+    back = min(answered, default=span.ended + COMES_BACK)
+    return max(span.ended + AFTERWARDS, min(back, span.ended + COMES_BACK))
 
 
 def unlike(state: LiveState, stored: Stored) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
-from tests.chaos.clients.answers import AFTERWARDS, Asked, unlike, violations
+from tests.chaos.clients.answers import AFTERWARDS, COMES_BACK, Asked, unlike, violations
 from tests.chaos.clients.exchange import ASKED, CHANGES, Exchange, WishKind, read_exchanges
 from tests.chaos.clients.stored import AskedRun, Stored
 from tests.chaos.clients.watchers import LiveState, SentEvent, events
@@ -159,10 +159,32 @@ def test_a_request_without_an_answer_must_have_a_fault_in_its_way(
     status: int | None, how: str, kind: str, ended: float, is_found: bool
 ) -> None:
     away = exchange(WishKind.READ, "read-2", at=100.0, status=status, said="away")
-    asked = with_one(replace(good(), faults=[*good().faults, Span(kind, 50, ended)]), away)
+    backs = [exchange(WishKind.READ, "read-3", at=at) for at in (2.0, ended + 0.1)]
+    faults = [*good().faults, Span(kind, 50, ended)]
+    asked = Asked([*good().exchanges, *backs, away], faults)
 
     found = [f"read-2 of api-1: {how} after 1.0 s for /: away"] if is_found else []
     assert violations(asked, stored()) == found
+
+
+@pytest.mark.parametrize(
+    ("back", "is_found"), [(99.0, True), (100.5, False), (100 + 2 * COMES_BACK, False)]
+)
+def test_an_api_is_in_the_way_until_it_answers_again(back: float, is_found: bool) -> None:
+    away = exchange(WishKind.READ, "read-2", at=100.0, status=None, said="away")
+    other = replace(exchange(WishKind.READ, "read-3", at=51.0), api="api-2")
+    answer = exchange(WishKind.READ, "read-4", at=back - 1)
+    faults = [*good().faults, Span("kill api", 40, 50)]
+    asked = Asked([*good().exchanges, other, away, answer], faults)
+
+    assert bool(violations(asked, stored())) is is_found
+
+
+def test_an_api_that_does_not_come_back_is_found() -> None:
+    late = exchange(WishKind.READ, "read-2", at=50.1 + COMES_BACK, status=None, said="away")
+    asked = Asked([*good().exchanges, late], [*good().faults, Span("kill api", 40, 50)])
+
+    assert len(violations(asked, stored())) == 1
 
 
 def test_a_connection_that_is_refused_needs_no_fault() -> None:
