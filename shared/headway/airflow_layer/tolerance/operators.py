@@ -46,6 +46,11 @@ class TolerantOperator(RendersObjects, metaclass=TolerantOperatorType):
         return as_data(item)
 
     @classmethod
+    def key_as_data(cls, key: object) -> object:
+        """Return how a key of a dictionary among the arguments is stored with the DAG."""
+        return key if isinstance(key, str) else str(key)
+
+    @classmethod
     def partial(cls, **arguments: Any) -> Any:
         """Fix some arguments of a mapped task."""
         _refuse_gaps(cls, arguments)

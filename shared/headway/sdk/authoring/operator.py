@@ -159,6 +159,11 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
         """Return how an object among the arguments is stored with the DAG, which shows it."""
         return item
 
+    @classmethod
+    def key_as_data(cls, key: object) -> object:
+        """Return how a key of a dictionary among the arguments is stored with the DAG."""
+        return key
+
     def on_kill(self) -> None:
         """Do what there is to do when the task is told to stop, such as to cancel a job elsewhere.
 

@@ -131,19 +131,26 @@ def late_in(value: object) -> Iterator[XComArg | DagParam | GroupArgument]:
             ahead += [inner for inner in item.values() if type(inner) not in PLAIN]
 
 
-def transform(value: object, leaf: Callable[[object], object]) -> object:
-    """Rebuild an argument with `leaf` applied to everything that is no container."""
+def transform(
+    value: object,
+    leaf: Callable[[object], object],
+    key: Callable[[object], object] = lambda name: name,
+) -> object:
+    """Rebuild an argument with `leaf` applied to everything that is no container.
+
+    `key` is applied to the keys of dictionaries.
+    """
     if type(value) in PLAIN:
         return leaf(value)
     if isinstance(value, MAPPINGS):
-        return {name: transform(item, leaf) for name, item in value.items()}
+        return {key(name): transform(item, leaf, key) for name, item in value.items()}
     if isinstance(value, list):
-        return [transform(item, leaf) for item in value]
+        return [transform(item, leaf, key) for item in value]
     if isinstance(value, tuple):
-        items = (transform(item, leaf) for item in value)
+        items = (transform(item, leaf, key) for item in value)
         make = getattr(value, "_make", tuple)  # a named tuple keeps its class
         return make(items)
     if isinstance(value, set | frozenset):
         kind = frozenset if isinstance(value, frozenset) else set
-        return kind(transform(item, leaf) for item in value)
+        return kind(transform(item, leaf, key) for item in value)
     return leaf(value)

@@ -129,7 +129,9 @@ def _as_data(value: object, operator: type[BaseOperator]) -> object:
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
     return transform(
-        value, lambda leaf: leaf.reference if isinstance(leaf, LATE) else operator.as_data(leaf)
+        value,
+        lambda leaf: leaf.reference if isinstance(leaf, LATE) else operator.as_data(leaf),
+        operator.key_as_data,
     )
 
 

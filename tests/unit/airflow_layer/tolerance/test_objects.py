@@ -115,6 +115,21 @@ def test_an_object_of_the_files_own_is_stored_by_its_class_and_given_to_the_func
     assert run_dag(dag).tasks["t"].return_value == ["mine of a", "mine of b", "c"]
 
 
+def test_keys_that_are_no_text_are_stored_as_text_and_given_as_they_are() -> None:
+    with DAG("d") as dag:
+        PythonOperator(
+            task_id="t",
+            python_callable=lambda table: [table[1], table[2024, 1][0][3.5]],
+            op_kwargs={"table": {1: "one", (2024, 1): [{3.5: "{{ ds }}"}]}},
+        )
+
+    (task,) = to_spec(dag, "d.py").tasks
+    stored = {"1": "one", "(2024, 1)": [{"3.5": "{{ ds }}"}]}
+    assert task.arguments["op_kwargs"] == {"table": stored}
+    result = run_dag(dag, logical_date="2024-01-05")
+    assert result.tasks["t"].return_value == ["one", "2024-01-05"]
+
+
 def test_mapped_tasks_are_given_objects_of_the_files_own() -> None:
     with DAG("d") as dag:
         PythonOperator.partial(
