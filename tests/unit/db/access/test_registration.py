@@ -42,6 +42,36 @@ def test_a_register_that_fails_is_tried_again_after_a_pause(
     assert pauses == sorted(pauses)
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_connection_that_is_lost_as_it_begins_is_waited_for(
+    wrapped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLAlchemy raises its error from that of psycopg2, and ours is raised from SQLAlchemy's."""
+    clock, me, tries = FakeClock(), object(), []
+
+    def lose() -> None:
+        lost = ConnectionLost("FATAL:  terminating connection due to unexpected postmaster exit")
+        raise OperationalError("", {}, lost) from lost
+
+    def register() -> Any:
+        tries.append(clock.monotonic())
+        if len(tries) > 1:
+            return me
+        try:
+            lose()
+        except OperationalError as error:
+            if wrapped:
+                raise DatabaseError("the database does not answer") from error
+            raise
+        return None
+
+    monkeypatch.setattr(Awaiting, "run", lambda _waiting: True)
+    monkeypatch.setattr("headway.db.core.engine.sqlstate_of_login", lambda *_: None)
+    engine = create_engine("postgresql+psycopg2://")
+
+    assert registration._await(engine, Health(Bell(), clock), register) is me
+
+
 def test_an_error_that_stays_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     def register() -> Any:
         raise DatabaseError("it is not migrated")
