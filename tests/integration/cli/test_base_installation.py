@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from importlib.metadata import distribution, entry_points, packages_distributions
+from importlib.metadata import entry_points, packages_distributions
 
 import pytest
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tests.installed_packages import needed
 
 HIDE = """
 import sys
@@ -27,21 +26,8 @@ import_module(module)
 """
 
 
-def of_the_base(name: str) -> Iterator[str]:
-    """Name the distributions that `pip install` brings with one that is given without extras."""
-    found, ahead = set[str](), [name]
-    while ahead:
-        if (name := canonicalize_name(ahead.pop())) not in found:
-            found.add(name)
-            for line in distribution(name).requires or ():
-                requirement = Requirement(line)
-                if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                    ahead.append(requirement.name)
-    yield from found
-
-
 def test_the_modules_of_extras_are_told_apart() -> None:
-    base = set(of_the_base("headway"))
+    base = needed("headway")
 
     assert {"headway", "jinja2", "markupsafe", "sqlalchemy"} <= base
     assert not {"fastapi", "pyspark", "pytest", "universal-pathlib"} & base
@@ -49,7 +35,7 @@ def test_the_modules_of_extras_are_told_apart() -> None:
 
 @pytest.mark.parametrize("service", ["parser", "worker"])
 def test_a_fork_server_starts_without_any_extra(service: str) -> None:
-    base = set(of_the_base("headway"))
+    base = needed("headway")
     hidden = [
         module
         for module, owners in packages_distributions().items()

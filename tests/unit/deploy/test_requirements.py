@@ -1,12 +1,11 @@
 """What images install is locked: the versions of constraints.txt, each file by its hash."""
 
 import re
-from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from tests.installed_packages import needed
 
 ROOT = Path(__file__).parents[3]
 SERVICES, SPARK = ROOT / "deploy/requirements.txt", ROOT / "deploy/requirements-spark.txt"
@@ -25,17 +24,6 @@ def locked(file: Path) -> dict[str, list[str]]:
 
 def names(file: Path) -> set[str]:
     return {canonicalize_name(line.partition("==")[0]) for line in locked(file)}
-
-
-def needed(name: str, extra: str = "") -> set[str]:
-    """Return all that an installed package needs on Linux, itself included."""
-    found: set[str] = {canonicalize_name(name)}
-    for line in requires(name) or ():
-        wanted = Requirement(line)
-        if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
-            for each in ("", *wanted.extras):
-                found |= needed(wanted.name, each)
-    return found
 
 
 @pytest.mark.parametrize("file", [SERVICES, SPARK], ids=lambda it: it.stem)
