@@ -42,6 +42,8 @@ class AttemptRow:
     task: TaskName
     attempt: int
     outcome: str | None
+    is_stopped: bool = False
+    """Whether it was told to stop before it ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ class History:
 
 
 ATTEMPTS: Final = text("""
-    SELECT run.dag_id, run.run_id, task.task_id, task.map_index, it.attempt, it.outcome
+    SELECT run.dag_id, run.run_id, task.task_id, task.map_index, it.attempt, it.outcome,
+           it.stop_to IS NOT NULL AS is_stopped
       FROM task_attempt AS it
       JOIN task_instance AS task ON task.id = it.task_instance_id
       JOIN dag_run AS run ON run.id = task.dag_run_id
@@ -104,7 +107,7 @@ def read_history(engine: Engine, records: Path) -> History:
     """Read both sides."""
     with engine.connect() as conn:
         attempts = [
-            AttemptRow(TaskName(*row[:4]), row.attempt, row.outcome)
+            AttemptRow(TaskName(*row[:4]), row.attempt, row.outcome, row.is_stopped)
             for row in conn.execute(ATTEMPTS)
         ]
         runs = [RunRow(*row) for row in conn.execute(RUNS)]

@@ -123,18 +123,23 @@ def refused(asked: Asked) -> Iterator[str]:
 def hindered_by_nothing(asked: Asked) -> Iterator[str]:
     """Requests that were answered by 503, or not at all, while nothing was in their way.
 
-    After a fault, an api is in their way until it has answered again.  A connection is refused
-    where no api runs: whether one has ended without a cause is known.
+    A fault is in their way until the api has answered again.  A connection is refused where no api
+    runs: whether one has ended without a cause is known.
     """
-    hindering = [span for span in asked.faults if span.kind in HINDERS]
+    apis = {it.api for it in asked.exchanges}
+    felt = {
+        api: [
+            (span.began, _felt_until(span, api, asked))
+            for span in asked.faults
+            if span.kind in HINDERS
+        ]
+        for api in apis
+    }
     for it in asked.exchanges:
         if (
             it.is_open
             and not it.said.startswith(REFUSED)
-            and not any(
-                span.began <= it.ended and it.began <= _felt_until(span, it.api, asked)
-                for span in hindering
-            )
+            and not any(began <= it.ended and it.began <= until for began, until in felt[it.api])
         ):
             how = it.status or "no answer"
             took = it.ended - it.began

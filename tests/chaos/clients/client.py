@@ -12,7 +12,7 @@ from tests.chaos.clients.exchange import CHANGES, Exchange, ExchangeFile, Wish
 
 from headway.runtime.daemon.clock import Clock
 
-PATIENCE: Final = 30.0
+PATIENCE: Final = 10.0
 """Seconds for which an answer is waited for."""
 
 INSISTS: Final = 120.0
