@@ -27,7 +27,7 @@ class LayerModule(ModuleType):
         if target is None:
             return self._inner(name)
         found = self._counterpart(name, target)
-        if name not in provider_names_of(self.__name__):
+        if name not in provider_names_of(self.__name__):  # where it is something else
             setattr(self, name, found)
         return found
 

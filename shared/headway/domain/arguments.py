@@ -78,10 +78,8 @@ class ObjectUrl:
         raise NotImplementedError
 
 
-_ENCODABLE: Final = (
-    *(bool, int, float, str, timedelta, *_BY_TEXT),
-    *(XComReference, ParamReference, ObjectUrl),
-)
+_REFERENCES: Final = (XComReference, ParamReference, ObjectUrl)
+_ENCODABLE: Final = (int, float, str, timedelta, *_BY_TEXT, *_REFERENCES)
 
 
 def is_encodable(value: object) -> bool:

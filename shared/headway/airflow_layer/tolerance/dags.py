@@ -70,7 +70,7 @@ def _tidy(given: Mapping[str, Any]) -> dict[str, Any]:
     for name in _MAPPINGS:
         value: Any = options.get(name)
         if hasattr(value, "keys") and not isinstance(value, Mapping):
-            options[name] = dict(value)  # what has keys will do for Airflow
+            options[name] = dict(value)  # Airflow takes it as well
     if isinstance(options.get("default_args"), Mapping):
         accepted = TASK_OPTIONS | DATES
         defaults = of_defaults(options["default_args"], accepted, DAG_OPTIONS - TASK_OPTIONS)

@@ -58,13 +58,14 @@ class DatabaseStandIn:
 def provide_session(function: Function) -> Function:
     """Return the function, whose parameter `session` is refused when the function uses it."""
     _say("provide_session")
+    taken = signature(function)
 
     @wraps(function)
     def with_session(*args: Any, **given: Any) -> Any:
-        bound = signature(function).bind_partial(*args, **given)
+        bound = taken.bind_partial(*args, **given)
         if bound.arguments.get("session") is None:
-            given["session"] = DatabaseStandIn(_SESSION, "session")
-        return function(*args, **given)
+            bound.arguments["session"] = DatabaseStandIn(_SESSION, "session")
+        return function(*bound.args, **bound.kwargs)
 
     return with_session  # type: ignore[return-value]
 

@@ -222,8 +222,8 @@ def _rest(health: Health, seconds: float, error: Exception) -> None:
 
 
 def _is_away(engine: Engine, error: BaseException) -> bool:
-    of_driver = error.__cause__ if isinstance(error, DatabaseError) else None
-    return engines.is_away(of_driver or error, engine)
+    cause = error.__cause__ if isinstance(error, DatabaseError) else None
+    return engines.is_away(cause or error, engine)
 
 
 def _register(engine: Engine, kind: str, capacity: Capacity) -> Identity:
