@@ -226,7 +226,7 @@ def test_a_virtual_environment_has_what_is_required_and_is_kept(
     first, again = run(work()), run(work())
 
     assert first[0].outcome is Outcome.SUCCESS, first[0].error
-    (made,) = folder.glob("venv-*[!.lock]")
+    (made,) = [path for path in folder.glob("venv-*") if path.suffix != ".lock"]
     assert first[1] == again[1] == [3, str(made)]
 
 
