@@ -21,6 +21,7 @@ from headway_api.auth import link_page
 from headway_api.auth import routes as auth_routes
 from headway_api.auth.database import ApiDatabase
 from headway_api.http import errors
+from headway_api.http.documented import DocumentedApp
 from headway_api.http.guard import RequestGuard
 from headway_api.http.measured import measured
 from headway_api.http.routers import add_routes
@@ -54,7 +55,7 @@ def build(database: ApiDatabase, given: ApiSettings, oidc: OidcSettings | None =
     live = LiveHub(database, given)
     LIVE_TOPICS.read_by(live.topics)
     LIVE_BYTES.read_by(live.bytes_kept)
-    app = FastAPI(
+    app = DocumentedApp(
         title="Headway",
         version=__version__,
         description=DESCRIPTION,

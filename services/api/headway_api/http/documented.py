@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
+from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict
 
 from headway_api.http.problems import PROBLEM
@@ -31,6 +32,9 @@ class ProblemBody(BaseModel):
     hint: list[str | dict[str, Any]] | None = None
 
 
+_BODY: Final = {"schema": {"$ref": f"#/components/schemas/{ProblemBody.__name__}"}}
+_CONTENT: Final = {"application/json": _BODY, PROBLEM: _BODY}
+
 _MEANINGS: Final[Mapping[int, str]] = {
     400: "The request is refused, or its body cannot be read.",
     401: "The request has no valid token or session.",
@@ -46,13 +50,26 @@ _MEANINGS: Final[Mapping[int, str]] = {
 }
 
 
+class DocumentedApp(FastAPI):
+    """An application whose document has the body of errors once, to which all routes refer.
+
+    FastAPI would make a model of it for each status of each route, half a second of work.
+    """
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the document."""
+        document = super().openapi()
+        schemas = document["components"]["schemas"]
+        schemas.setdefault(ProblemBody.__name__, ProblemBody.model_json_schema())
+        return document
+
+
 def errors(*statuses: int) -> Documented:
     """Return, for `responses=` of a route, what it means that it answers with these statuses."""
     return {
         status: {
-            "model": ProblemBody,
             "description": f"{HTTPStatus(status).phrase}. {_MEANINGS[status]}",
-            "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemBody"}}},
+            "content": _CONTENT,
         }
         for status in statuses
     }
