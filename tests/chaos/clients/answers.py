@@ -27,7 +27,7 @@ REFUSED: Final = "ConnectionRefusedError"
 AFTERWARDS: Final = 15.0
 """Seconds after such a fault in which a request may still feel it."""
 
-COMES_BACK: Final = 180.0
+COMES_BACK: Final = 300.0
 """Seconds after such a fault in which an api must answer again: on a busy machine it loads long."""
 
 

@@ -59,7 +59,7 @@ class LiveHub:
         self._clock = clock or SystemClock()
         self._bell, self._lock = Bell(), Lock()
         self._feeds: dict[tuple[Topic, Bundles], Feed] = {}
-        self._streams: set[ClientStream] = set()
+        self._streams: dict[StreamHolder, set[ClientStream]] = {}
         self._untold: list[Update] = []
         self._noticed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -115,7 +115,7 @@ class LiveHub:
         with self._lock:
             feeds = [self._feeds.setdefault(key, Feed(*key)) for key in keys]
             stream = make(holder, feeds)
-            self._streams.add(stream)
+            self._streams.setdefault(holder, set()).add(stream)
             for feed in feeds:
                 feed.streams.add(stream)
                 feed.due = 0.0
@@ -126,7 +126,10 @@ class LiveHub:
         """Forget a stream, and what nobody else watches."""
         stream.left()
         with self._lock:
-            self._streams.discard(stream)
+            theirs = self._streams.get(stream.holder, set())
+            theirs.discard(stream)
+            if not theirs:
+                self._streams.pop(stream.holder, None)
             for feed in stream.feeds:
                 feed.streams.discard(stream)
                 if not feed.streams:
@@ -240,26 +243,27 @@ class LiveHub:
             )
 
     def _check_room(self, name: str) -> None:
-        own = sum(stream.holder.account.name == name for stream in self._streams)
+        own = sum(len(it) for holder, it in self._streams.items() if holder.account.name == name)
         if self._thread is None:
             raise TooManyStreamsError("This process is stopping, or has not begun; try again.")
         if own >= self._given.streams_per_account:
             raise TooManyStreamsError(
                 f"{name} has {own} streams open; HEADWAY_API_STREAMS_PER_ACCOUNT is the most."
             )
-        if len(self._streams) >= self._given.streams:
+        if sum(map(len, self._streams.values())) >= self._given.streams:
             raise TooManyStreamsError("This process has as many streams as HEADWAY_API_STREAMS.")
 
-    def _watching(self) -> list[ClientStream]:
+    def _watching(self) -> Mapping[StreamHolder, Sequence[ClientStream]]:
         with self._lock:
-            return list(self._streams)
+            return {holder: list(streams) for holder, streams in self._streams.items()}
 
     def _end_one(self, stream: ClientStream, reason: EndReason) -> None:
         self._on_loop(stream.end, reason)
 
     def _end_all(self, reason: EndReason) -> None:
-        for stream in list(self._streams):
-            stream.end(reason)
+        for streams in self._watching().values():
+            for stream in streams:
+                stream.end(reason)
 
     def _on_loop(self, call: Callable[..., None], *arguments: object) -> None:
         if self._loop is not None and not self._loop.is_closed():

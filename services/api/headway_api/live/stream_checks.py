@@ -30,16 +30,17 @@ HOLDS: Final = 2.0
 
 
 class StreamChecks:
-    """Checks the streams that `watching` returns, and has `end` called for those that are to end.
+    """Checks the streams that are watching, and has `end` called for those that are to end.
 
-    `begin` and `close` are called by who begins and closes the hub; everything else anywhere.
+    `watching` returns the streams of each holder.  `begin` and `close` are called by who begins
+    and closes the hub; everything else anywhere.
     """
 
     def __init__(
         self,
         database: ApiDatabase,
         clock: Clock,
-        watching: Callable[[], Sequence[ClientStream]],
+        watching: Callable[[], Mapping[StreamHolder, Sequence[ClientStream]]],
         end: Callable[[ClientStream, EndReason], None],
     ) -> None:
         self._database, self._clock, self._watching, self._end = database, clock, watching, end
@@ -68,10 +69,9 @@ class StreamChecks:
         """End the streams whose account may no longer see what it sees, or sees other things."""
         began, streams = self._clock.monotonic(), self._watching()
         if streams:
-            ended = self.ended({stream.holder for stream in streams})
-            for stream in streams:
-                if stream.holder in ended:
-                    self._end(stream, ended[stream.holder])
+            for holder, reason in self.ended(streams).items():
+                for stream in streams[holder]:
+                    self._end(stream, reason)
         self._holds_until = max(self._holds_until, began + HOLDS)
 
     def ended(self, holders: Collection[StreamHolder]) -> Mapping[StreamHolder, EndReason]:
