@@ -56,6 +56,24 @@ class LayerHook(secrets.BaseHook):
         return {}
 
 
+class FSHook(LayerHook):
+    """Knows a folder: the `path` in the extra of a connection."""
+
+    conn_type = "fs"
+
+    def __init__(self, fs_conn_id: str = "fs_default", **named: Any) -> None:
+        super().__init__(**named)
+        self.conn = self.get_connection(fs_conn_id)
+        self.basepath: str = self.conn.extra_dejson.get("path", "")
+
+    def get_conn(self) -> None:
+        """Return nothing: there is nothing to connect to."""
+
+    def get_path(self) -> str:
+        """Return the folder; "" if the connection names none."""
+        return self.basepath
+
+
 class LayerVariable(secrets.Variable):
     """The variables that the task's DAG is granted; `default_var` is Airflow 2's `default`."""
 

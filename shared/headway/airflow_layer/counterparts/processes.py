@@ -1,12 +1,48 @@
-"""What hooks do to their own process: its environment, and how long a block may take."""
+"""What hooks do with processes: they run programs, and change their own process for a block."""
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import NamedTuple
 
+from headway.airflow_layer.counterparts.hooks import LayerHook
+from headway.airflow_layer.notes import note
 from headway.sdk.exceptions import AirflowTaskTimeout
+from headway.sdk.programs import shell
+
+
+class SubprocessResult(NamedTuple):
+    """How a program has ended, and the last line that it wrote."""
+
+    exit_code: int
+    output: str
+
+
+class SubprocessHook(LayerHook):
+    """Runs programs, whose output is the task's."""
+
+    def run_command(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        output_encoding: str = "utf-8",
+        cwd: str | None = None,
+    ) -> SubprocessResult:
+        """Run a program in `cwd`, or in an empty folder that is removed afterwards.
+
+        Its output is read as UTF-8.  It ends with the block that calls this, however that ends.
+        """
+        if output_encoding.lower().replace("-", "") != "utf8":
+            note(
+                "output_encoding",
+                f"output_encoding={output_encoding!r} has no effect: output is read as UTF-8.",
+            )
+        return SubprocessResult(*shell.run_program(command, env, cwd))
+
+    def send_sigterm(self) -> None:
+        """Do nothing: the program has been told by the time that a task's `on_kill` is called."""
 
 
 @contextmanager

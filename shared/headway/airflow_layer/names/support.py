@@ -75,6 +75,15 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     ),
     **modules("airflow.hooks.base airflow.hooks.base_hook", HOOKS),
     **modules(
+        "airflow.hooks.filesystem airflow.providers.standard.hooks.filesystem "
+        "airflow.contrib.hooks.fs_hook",
+        of(f"{_PARTS}.hooks", "FSHook"),
+    ),
+    **modules(
+        "airflow.hooks.subprocess airflow.providers.standard.hooks.subprocess",
+        of(f"{_PARTS}.processes", "SubprocessHook SubprocessResult"),
+    ),
+    **modules(
         "airflow.macros airflow.sdk.macros",
         of("headway.sdk.context.macros", "datetime timedelta ds_add ds_format"),
     ),
