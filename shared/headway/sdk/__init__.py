@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.operator import BaseOperator
     from headway.sdk.authoring.python_operator import PythonOperator
     from headway.sdk.authoring.xcom_arg import XComArg
+    from headway.sdk.context.literals import literal
     from headway.sdk.context.secrets import BaseHook, Variable
     from headway.sdk.operators.bash import BashOperator
     from headway.sdk.operators.branch import (
@@ -155,6 +156,7 @@ __all__ = [
     "cross_downstream",
     "dag",
     "get_current_context",
+    "literal",
     "setup",
     "task",
     "task_group",
@@ -205,6 +207,7 @@ _HOMES: Final = {
         "ExternalPythonOperator",
         "PythonVirtualenvOperator",
     ),
+    "headway.sdk.context.literals": ("literal",),
     "headway.sdk.context.secrets": ("BaseHook", "Variable"),
     "headway.sdk.authoring.xcom_arg": ("XComArg",),
     "headway.sdk.running.dag_param": ("DagParam",),

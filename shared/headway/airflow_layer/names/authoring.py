@@ -76,7 +76,7 @@ _SDK: Final = {
     **BASES,
     **RETURN_KEY,
     **SKIPS,
-    **of(SDK, "NEVER_EXPIRE"),
+    **of(SDK, "NEVER_EXPIRE literal"),
     **of(f"{LAYER}.counterparts.configuration", "conf"),
     **of(f"{LAYER}.counterparts.calls", "get_parsing_context"),
 }
@@ -117,6 +117,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
     "airflow.models.operator": of(OPERATORS, "Operator=BaseOperator BaseOperator"),
     "airflow.models.abstractoperator": of(OPERATORS, "AbstractOperator=BaseOperator"),
     "airflow.models.baseoperatorlink": _OPERATOR_LINK,
+    **modules("airflow.sdk.definitions.template airflow.utils.template", of(SDK, "literal")),
     **modules("airflow.models.param airflow.sdk.definitions.param", _PARAMS),
     **modules("airflow.models.variable airflow.sdk.definitions.variable", VARIABLES),
     **modules("airflow.models.connection airflow.sdk.definitions.connection", CONNECTIONS),

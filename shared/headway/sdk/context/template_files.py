@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 
 from headway.domain.dag.templates import MARKS
 from headway.domain.errors import DagError
+from headway.sdk.context.literals import LiteralText
 
 if TYPE_CHECKING:
     from headway.sdk.authoring.definition import DAG
@@ -26,7 +27,7 @@ def is_name(value: object, endings: Collection[str]) -> TypeGuard[str]:
     """Whether a value is the name of a template file: one word with such an ending."""
     return (
         isinstance(value, str)
-        and not isinstance(value, FileText)
+        and not isinstance(value, FileText | LiteralText)
         and value.endswith(tuple(endings))
         and not value.startswith(_NO_NAMES)
         and not any(character.isspace() for character in value)
@@ -56,8 +57,8 @@ def missing(field: str, name: str) -> str:
     """Return what to say of a field that names a file which is not there."""
     return (
         f"{field} names the file {name!r}, and there is none beside the DAG file or on the DAG's "
-        "template_searchpath. Put it there, so that it is part of the DAG's version; or add a "
-        "space to the end of the text, if it names no template file."
+        "template_searchpath. Put it there, so that it is part of the DAG's version; or write "
+        f"literal({name!r}), if it names no template file."
     )
 
 

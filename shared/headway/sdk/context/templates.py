@@ -13,6 +13,7 @@ from headway.domain.dag.templates import MARKS
 from headway.sdk.authoring.groups.group_argument import GroupArgument
 from headway.sdk.authoring.xcom_arg import LATE, XComArg, late_in, transform
 from headway.sdk.context import template_files
+from headway.sdk.context.literals import LiteralText
 from headway.sdk.context.template_files import FileText
 from headway.sdk.exceptions import TemplateError
 from headway.sdk.running.context import Context
@@ -31,11 +32,11 @@ def is_static(value: object) -> bool:
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Yield every text inside an argument."""
+    """Yield every text inside an argument that may be a template."""
     found: list[str] = []
 
     def look(leaf: object) -> object:
-        if isinstance(leaf, str):
+        if isinstance(leaf, str) and not isinstance(leaf, LiteralText):
             found.append(leaf)
         elif isinstance(leaf, ObjectUrl):
             leaf.map_texts(look)
@@ -155,8 +156,8 @@ class _Rendering:
     def _text(self, source: str, where: str) -> object:
         if isinstance(source, FileText):
             where = f"{where}, file {source.name!r}"
-        if not self._is_rendered(source):
-            return str(source) if isinstance(source, FileText) else source
+        if isinstance(source, LiteralText) or not self._is_rendered(source):
+            return str(source)
         from jinja2 import TemplateError as JinjaError
 
         try:

@@ -17,7 +17,7 @@ from headway.sdk.running.task_runtime import MappedXComs
 Run = Callable[..., Result]
 XComs = dict[tuple[str, str], JsonValue]
 
-HEAD = "from headway.sdk import DAG, BaseOperator, BashOperator, PythonOperator, task\n"
+HEAD = "from headway.sdk import DAG, BaseOperator, BashOperator, PythonOperator, literal, task\n"
 
 
 def loaded(root: Path, source: str, **files: str) -> DAG:
@@ -142,7 +142,8 @@ def test_a_missing_file_is_refused_and_names_what_to_do(tmp_path: Path) -> None:
     source = 'with DAG("flights"):\n    BashOperator(task_id="go", bash_command="missing.sh")'
 
     with pytest.raises(
-        DagError, match=r"task 'go': bash_command names the file 'missing.sh', .* add a space"
+        DagError,
+        match=r"task 'go': bash_command names the file 'missing.sh', .* literal\('missing.sh'\)",
     ):
         to_spec(loaded(tmp_path, source), "dags/etl.py")
 
@@ -165,6 +166,34 @@ def test_other_commands_name_no_template_file(tmp_path: Path, run: Run, command:
 
     assert to_spec(dag, "dags/etl.py").files == ()
     assert "The command exited with" in str(run(dag.get_task("go")).error)
+
+
+def test_a_literal_is_no_template_and_names_no_file(tmp_path: Path, run: Run, xcoms: XComs) -> None:
+    source = (
+        "class Show(BaseOperator):\n"
+        '    template_fields = ("value",)\n'
+        '    template_ext = (".txt",)\n'
+        "    def __init__(self, value, **named):\n"
+        "        super().__init__(**named)\n"
+        "        self.value = value\n"
+        "    def execute(self, context):\n"
+        "        return [self.value, type(self.value).__name__]\n"
+        'with DAG("flights", render_template_as_native_obj=True):\n'
+        '    Show(task_id="a", value=literal("day.txt"))\n'
+        '    Show(task_id="b", value=literal("{{ ds }}"))\n'
+        '    Show(task_id="c", value=["{{ 1 + 1 }}", literal(["{{ a }}", 3])])\n'
+    )
+    dag = loaded(tmp_path, source, dags__day_txt="never")
+
+    spec = to_spec(dag, "dags/etl.py")
+    for task in dag.tasks:
+        assert run(task).error is None
+
+    assert spec.files == ()
+    assert spec.task("b").arguments["value"] == "{{ ds }}"
+    assert xcoms["a", "return_value"] == ["day.txt", "str"]
+    assert xcoms["b", "return_value"] == ["{{ ds }}", "str"]
+    assert xcoms["c", "return_value"] == [[2, ["{{ a }}", 3]], "list"]
 
 
 def test_a_folder_outside_of_the_bundle_is_refused(tmp_path: Path) -> None:
