@@ -25,6 +25,8 @@ JsonValue = TypeAliasType(
 PLAIN: Final = frozenset({bool, int, float, str, type(None)})
 """The types of values that hold no other."""
 
+_CONTAINERS: Final = frozenset({dict, list, tuple})
+
 MAPPINGS: Final = (dict, Mapping)
 """Dictionaries are looked for first: to ask whether something is any Mapping takes long."""
 
@@ -100,6 +102,12 @@ def nests_at_most(value: object, levels: int) -> bool:
 def _containers_in(value: Any) -> list[Any]:
     items = value.values() if type(value) is dict else value
     return [item for item in items if type(item) is dict or type(item) is list]
+
+
+def is_bare(value: object) -> bool:
+    """Return whether a value holds no other: it is plain, or an empty container."""
+    kind = type(value)
+    return kind in PLAIN or (kind in _CONTAINERS and not value)
 
 
 def encode_argument(value: object, where: str, depth: int = 0) -> JsonValue:

@@ -48,6 +48,13 @@ BUILT_IN: Final[Mapping[str, type[Timetable]]] = {
     )
 }
 
+_FEW_ARGUMENTS: Final = frozenset(
+    {ContinuousTimetable, CronTimetable, DataTimetable, NullTimetable, OnceTimetable}
+)
+
+SHORT: Final = 100
+"""Characters of a cron string that is read in no time."""
+
 ENTRY_POINTS: Final = "headway.timetables"
 """The group of entry points under which a package registers timetables of its own."""
 
@@ -76,9 +83,19 @@ def encode(timetable: Timetable) -> TimetableSpec:
                 f"{kind.name!r} of the group {ENTRY_POINTS!r} in a package of yours."
             )
     spec = TimetableSpec(name=timetable.name, arguments=timetable.arguments())
-    if spec.arguments or BUILT_IN.get(spec.name) is not type(timetable):
+    if not _is_surely_read(type(timetable), spec):
         _decode(spec)  # what is stored must be read again
     return spec
+
+
+def _is_surely_read(kind: type[Timetable], spec: TimetableSpec) -> bool:
+    """Whether tests show that it is read again: of a kind that has only a few short arguments."""
+    if BUILT_IN.get(spec.name) is not kind:
+        return False
+    values = spec.arguments.values()
+    return kind in _FEW_ARGUMENTS and all(
+        value is None or (isinstance(value, str) and len(value) <= SHORT) for value in values
+    )
 
 
 def decode(spec: TimetableSpec) -> Timetable:

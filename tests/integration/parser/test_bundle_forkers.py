@@ -35,6 +35,13 @@ import {package}
 DAG("{prefix}" + ("preloaded" if {package}.HOME != os.getpid() else "own"), description={text!r})
 """
 
+LARGE_FILE = """
+import sys
+KNOWN = "headway.sdk.storage.path" in sys.modules
+from headway.sdk import DAG, ObjectStoragePath
+DAG("preloaded" if KNOWN else "own", description={text!r})
+"""
+
 
 class Installed:
     """A folder of packages, and a bundle with one file that imports some of them."""
@@ -318,6 +325,22 @@ def test_what_files_import_later_is_preloaded_too(
         until(manager, lambda: told("modules=acme,other") == 1)
         installed.write("other", "dags/e.py", "e_")
         until(manager, lambda: stored(engine, installed) == ["e_preloaded"])
+
+
+def test_what_a_large_name_of_the_sdk_imports_is_preloaded_where_it_is_used(
+    engine: Engine, installed: Installed, told: Callable[[str], int]
+) -> None:
+    def write() -> None:
+        installed.edits += 1
+        text = LARGE_FILE.format(text=f"edit {installed.edits}")
+        (installed.dags / "d.py").write_text(text)
+
+    write()
+    with manager_of(engine, installed.dags, None) as manager:
+        until(manager, lambda: stored(engine, installed) == ["own"])
+        until(manager, lambda: told("modules=headway.sdk.storage.path") == 1)
+        write()
+        until(manager, lambda: stored(engine, installed) == ["preloaded"])
 
 
 def test_it_ends_when_it_has_parsed_nothing_for_long(

@@ -63,7 +63,7 @@ def parse(argument: Mapping[str, object], channel: socket) -> None:
         layer = LayerUse(str(argument["airflow_layer"]))
         said = argument["cron_semantics"]
         semantics = CronSemantics(str(said)) if said else None
-        answer = _parse(read, path, semantics, layer, secrets)
+        answer = parsed(read, path, semantics, layer, secrets)
     except preloaded.UnfitError as error:
         answer = {"unfit": str(error), "outdated": error.outdated}
     except ChangedError as error:
@@ -87,13 +87,14 @@ def tell_crashes() -> None:
         faulthandler.enable()
 
 
-def _parse(
+def parsed(
     read: FilesRead,
     path: str,
     semantics: CronSemantics | None,
     layer: LayerUse,
     secrets: FileSecrets,
 ) -> Frame:
+    """Return the answer for a file that defines DAGs; errors are those of its code, and others."""
     root = read.root
     preloaded.begin()
     read.refuse_huge(path)
@@ -102,7 +103,7 @@ def _parse(
     notes.forget()
     dags = load_dag_file(root / path, root, None, semantics, secrets)
     preloaded.check(root)
-    specs = [replace(to_spec(dag, path), parse_secrets=secrets.names) for dag in dags]
+    specs = [to_spec(dag, path) for dag in dags]
     for file in {path, *(file for spec in specs for file in spec.files)}:
         read.note(str(root / file))
     source = read.content(path)
@@ -112,14 +113,16 @@ def _parse(
     if contents.get(path) == b"":
         raise ChangedError(f"{path} is empty, as of who saves it and has only begun to.")
     sources = [content for name, content in contents.items() if name.endswith(".py")]
-    providers = provider_versions(contents)
+    providers, names = provider_versions(contents), secrets.names
+    if providers or names:
+        specs = [replace(spec, providers=providers, parse_secrets=names) for spec in specs]
     return {
-        "dags": [codec.encode(replace(spec, providers=providers)) for spec in specs],
+        "dags": [codec.encode(spec) for spec in specs],
         "files": contents,
         "missing": sorted(read.stamps.keys() - contents),
         "patterns": patterns,
         "notes": [*notes.notes(), *told],
-        "secrets": list(secrets.names),
+        "secrets": list(names),
         "imports": preloaded.installed_imports(root, sources),
     }
 

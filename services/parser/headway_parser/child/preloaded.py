@@ -39,6 +39,9 @@ class Preloaded:
     tops: frozenset[str]
 
 
+LARGE: Final = {"ObjectStoragePath": "headway.sdk.storage.path"}
+"""Names of the SDK whose modules import more than all others, and that few DAG files use."""
+
 _kept: list[Preloaded] = []
 _begun: Final[set[str]] = set()
 
@@ -109,10 +112,12 @@ def file_of(module: ModuleType) -> str | None:
 def installed_imports(root: Path, sources: Iterable[bytes]) -> list[str]:
     """Return the modules of installed packages that sources import, and that are imported.
 
-    Those that every child has are left out, and packages that lie in the bundle.
+    Those that every child has are left out, and packages that lie in the bundle.  A module of the
+    SDK is among them if others of packages come with it.
     """
     wanted = {name for source in sources for name in imported_names(source)} - _begun
-    return sorted(name for name in wanted if _is_installed(sys.modules.get(name), root))
+    found = {name for name in wanted if _is_installed(sys.modules.get(name), root)}
+    return sorted(found | (set(LARGE.values()) & sys.modules.keys()) - _begun)
 
 
 def _is_installed(module: ModuleType | None, root: Path) -> bool:

@@ -96,6 +96,8 @@ def events(given: Callbacks) -> tuple[CallbackEvent, ...]:
 
 
 def _given(names: Mapping[str, CallbackEvent], options: Mapping[str, Any]) -> Callbacks:
+    if names.keys().isdisjoint(options):  # as of most tasks
+        return {}
     return {
         event: found
         for name, event in names.items()

@@ -93,14 +93,16 @@ def leave() -> None:
     _open.set(_open.get()[:-1])
 
 
-@contextmanager
-def making_task() -> Iterator[None]:
-    """Let what stands for a value be compared in the constructor of an operator."""
-    token = _making.set(True)
-    try:
-        yield
-    finally:
-        _making.reset(token)
+class MakingTask:
+    """Lets what stands for a value be compared in the block, the constructor of an operator."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> None:
+        self._token = _making.set(True)
+
+    def __exit__(self, *_: object) -> None:
+        _making.reset(self._token)
 
 
 def is_making_task() -> bool:

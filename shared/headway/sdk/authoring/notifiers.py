@@ -17,6 +17,7 @@ _MAILED: Final = {
     NotifyEvent.FAILURE: "email_on_failure",
     NotifyEvent.RETRY: "email_on_retry",
 }
+_OF_MAIL: Final = frozenset({"email", *_MAILED.values()})
 _SEPARATOR: Final = re.compile(r"[\s,;]+")
 
 
@@ -75,6 +76,8 @@ def by_email(options: Mapping[str, Any]) -> NotifierSpec | None:
 
     They are told of failures and retries, unless `email_on_failure` or `email_on_retry` is False.
     """
+    if options.keys().isdisjoint(_OF_MAIL):
+        return None
     told = [event for event, name in _MAILED.items() if checks.flag(options.get(name, True), name)]
     given = options.get("email")
     if given is None:

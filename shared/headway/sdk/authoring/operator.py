@@ -5,14 +5,14 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
-from headway.domain.arguments import PLAIN
+from headway.domain.arguments import is_bare
 from headway.domain.dag.names import check_key
 from headway.domain.dag.spec import MapInput, TaskSpec
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.attributes import TaskAttributes
-from headway.sdk.authoring.current import current_dag, making_task
+from headway.sdk.authoring.current import MakingTask, current_dag
 from headway.sdk.authoring.dependencies import (
     Dependent,
     TaskDependent,
@@ -55,7 +55,7 @@ class OperatorType(type):
     def make_apart(cls, arguments: Mapping[str, Any], where: Callable[[], str]) -> "BaseOperator":
         """Make a task that joins no DAG, such as an instance of a mapped one."""
         try:
-            with making_task():
+            with MakingTask():
                 operator = super().__call__(**arguments)
         except TypeError:
             check_arguments(cls, arguments, where())
@@ -181,7 +181,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
         """Yield the outputs of other tasks that the arguments hold."""
         for field in self.template_fields:
             value = getattr(self, field)
-            if type(value) not in PLAIN:
+            if not is_bare(value):
                 yield from outputs_in(value)
 
     @classmethod

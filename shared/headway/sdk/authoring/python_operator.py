@@ -45,9 +45,11 @@ class PythonOperator(BaseOperator):
         given: dict[str, Any] = dict(options)
         templates, endings = given.pop("templates_dict", None), given.pop("templates_exts", None)
         super().__init__(task_id, **given)
-        where = f"{self.where}: templates_dict"
-        self.templates_dict = None if templates is None else mapping(templates, where)
-        self.template_ext = texts(endings or (), f"{self.where}: templates_exts")
+        self.templates_dict: dict[str, Any] | None = None
+        if templates is not None:
+            self.templates_dict = mapping(templates, f"{self.where}: templates_dict")
+        if endings:
+            self.template_ext = texts(endings, f"{self.where}: templates_exts")
         if not callable(python_callable):
             refuse(f"{self.where}: python_callable", "a function", python_callable)
         self.python_callable = python_callable

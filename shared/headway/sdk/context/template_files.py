@@ -64,6 +64,8 @@ def missing(field: str, name: str) -> str:
 
 def check_searchpath(dag: "DAG") -> None:
     """Refuse folders outside of the bundle: their files could not be part of a version."""
+    if not dag.template_searchpath:
+        return
     root = dag.file.bundle_root if dag.file else None
     for given, folder in zip(dag.template_searchpath, list(_folders(dag))[1:], strict=False):
         if root is not None and not folder.is_relative_to(root):

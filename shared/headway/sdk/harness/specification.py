@@ -7,7 +7,7 @@ from os.path import normpath
 from pathlib import Path
 from typing import Final
 
-from headway.domain.arguments import JsonValue, encode_argument
+from headway.domain.arguments import PLAIN, JsonValue, encode_argument, is_bare
 from headway.domain.dag.spec import DagSpec, TaskSpec
 from headway.domain.dag.task_groups import EdgeLabel, GroupSpec
 from headway.domain.errors import DagError
@@ -126,6 +126,10 @@ def _refuse_late(name: str, value: object, fields: Sequence[str]) -> None:
 
 def _as_data(value: object, operator: type[BaseOperator]) -> object:
     """Replace outputs and params by references; code is part of the file: its name will do."""
+    if type(value) in PLAIN:
+        return operator.as_data(value)
+    if is_bare(value):
+        return value
     if callable(value):
         return getattr(value, "__qualname__", type(value).__qualname__)
     return transform(

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headway import sdk
 from headway_parser.child import preloaded, search_path
 from headway_parser.child.preloaded import (
     Preloaded,
@@ -127,6 +128,8 @@ def test_random_numbers_of_numpy_begin_anew() -> None:
 def test_imports_of_installed_packages_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in preloaded.LARGE.values():
+        monkeypatch.delitem(sys.modules, name, raising=False)
     source = b"import json, numpy, headway, absent\nfrom sqlalchemy import engine, Engine\n"
 
     assert installed_imports(tmp_path, [source]) == ["numpy", "sqlalchemy", "sqlalchemy.engine"]
@@ -135,3 +138,21 @@ def test_imports_of_installed_packages_are_told(
 
     monkeypatch.setattr(preloaded, "_begun", {"numpy", "sqlalchemy"})
     assert installed_imports(tmp_path, [source]) == ["sqlalchemy.engine"]
+
+
+def test_a_large_module_of_the_sdk_is_told_where_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (large,) = preloaded.LARGE.values()
+    source = b"from headway.sdk import ObjectStoragePath\n"
+    monkeypatch.setitem(sys.modules, large, sys)
+
+    assert installed_imports(tmp_path, [source]) == [large]
+
+    monkeypatch.setattr(preloaded, "_begun", {large})
+    assert installed_imports(tmp_path, [source]) == []
+
+
+def test_the_large_names_are_of_these_modules() -> None:
+    for name, module in preloaded.LARGE.items():
+        assert getattr(sdk, name).__module__ == module

@@ -1,0 +1,24 @@
+"""A DAG file that uses what most of them use."""
+
+from datetime import timedelta
+
+import pendulum
+
+from headway.sdk import DAG, BashOperator, chain, task
+
+with DAG(
+    "sample",
+    schedule="@daily",
+    start_date=pendulum.datetime(2024, 1, 1, tz="UTC"),
+    default_args={"retries": 1, "retry_delay": timedelta(minutes=1)},
+    tags=["sample"],
+):
+
+    @task
+    def count(day: str = "{{ ds }}") -> int:
+        """Return a number."""
+        return len(day)
+
+    numbers = [BashOperator(task_id=f"echo_{n}", bash_command=f"echo {n}") for n in range(3)]
+    chain(*numbers, count("{{ ds }}"))
+    numbers[0] >> numbers[2]
