@@ -20,6 +20,9 @@ def install(use: LayerUse = LayerUse.AUTO) -> None:
 
     Whether a real one can be imported is found out when `airflow` is first imported.
     """
+    if use is not LayerUse.NEVER and isinstance(first := sys.meta_path[0], LayerFinder):
+        first.use = use
+        return
     known = [finder for finder in sys.meta_path if isinstance(finder, LayerFinder)]
     if use is LayerUse.NEVER:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in known]

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 ONLY_FOR_SERVICES = (
     "alembic",
     "headway.embedded",
@@ -183,3 +185,20 @@ def test_opentelemetry_is_imported_only_where_the_environment_asks_for_traces() 
     ]
 
     assert found == [["False"] * 3, ["True"] * 3, ["False"] * 3]
+
+
+@pytest.mark.parametrize("service", ["parser", "worker"])
+def test_a_fork_server_has_what_most_dag_files_use_and_no_more(service: str) -> None:
+    """Each of its children has all of its memory, and a fork takes longer the more that is."""
+    source = (
+        f"import headway_{service}.child.preload\n"
+        "import json, sys\n"
+        "print(json.dumps(sorted(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=True
+    )
+    modules = set(json.loads(done.stdout))
+
+    assert "headway.sdk.operators.bash" in modules
+    assert modules & {"asyncio", "email", "fsspec", "importlib.metadata", "ssl"} == set()

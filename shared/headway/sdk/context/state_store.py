@@ -1,6 +1,6 @@
 """The object `task_state_store` of the context: what the task's next attempts find."""
 
-import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -47,16 +47,22 @@ class TaskStateStore:
 
     async def aget(self, key: str, default: Any = None) -> Any:
         """Do what `get` does, while other coroutines go on."""
-        return await asyncio.to_thread(self.get, key, default)
+        return await _in_thread(self.get, key, default)
 
     async def aset(self, key: str, value: JsonValue, *, retention: timedelta | None = None) -> None:
         """Do what `set` does, while other coroutines go on."""
-        await asyncio.to_thread(self.set, key, value, retention=retention)
+        await _in_thread(self.set, key, value, retention=retention)
 
     async def adelete(self, key: str) -> None:
         """Do what `delete` does, while other coroutines go on."""
-        await asyncio.to_thread(self.delete, key)
+        await _in_thread(self.delete, key)
 
     async def aclear(self) -> None:
         """Do what `clear` does, while other coroutines go on."""
-        await asyncio.to_thread(self.clear)
+        await _in_thread(self.clear)
+
+
+async def _in_thread(work: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    import asyncio  # whoever awaits has it; all others do without
+
+    return await asyncio.to_thread(work, *given, **named)

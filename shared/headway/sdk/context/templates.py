@@ -53,7 +53,7 @@ def rendered(
 
     Text that is part of `untouched` is data, and stays as it is.
     """
-    operator, data = copy.copy(operator), _identities(untouched)
+    operator, data = copy.copy(operator), _identities(untouched) if untouched else frozenset()
     for field in operator.template_fields:
         setattr(operator, field, _with_files(operator, field, data))
     operator.prepare_template()

@@ -1,7 +1,7 @@
 """What a task is told by its environment: which attempt it is, under the names of Airflow too."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -9,48 +9,56 @@ from headway.sdk.authoring.notifiers import MAIL
 from headway.sdk.running.context import Context
 
 _PREFIXES: Final = ("AIRFLOW_CTX_", "HEADWAY_CTX_")
+_ENDS: Final = (
+    "DAG_ID",
+    "TASK_ID",
+    "LOGICAL_DATE",
+    "DAG_RUN_ID",
+    "TRY_NUMBER",
+    "DAG_OWNER",
+    "DAG_EMAIL",
+)
+_NAMES: Final = tuple(f"{prefix}{end}" for prefix in _PREFIXES for end in _ENDS)
 
 
 def variables(context: Context) -> dict[str, str]:
     """Return the variables of an attempt; those that say nothing are left out."""
     ti, run, task = context["ti"], context["dag_run"], context["task"]
     mailed = (it.to for it in task.spec.notifiers if it.connection == MAIL)
-    told: Mapping[str, str] = {
-        "DAG_ID": ti.dag_id,
-        "TASK_ID": ti.task_id,
-        "LOGICAL_DATE": run.logical_date.isoformat(),
-        "DAG_RUN_ID": ti.run_id,
-        "TRY_NUMBER": str(ti.try_number),
-        "DAG_OWNER": task.owner or "",
-        "DAG_EMAIL": ",".join(sorted({address for to in mailed for address in to})),
-    }
-    return {
-        f"{prefix}{name}": value for prefix in _PREFIXES for name, value in told.items() if value
-    }
+    told = (
+        ti.dag_id,
+        ti.task_id,
+        run.logical_date.isoformat(),
+        ti.run_id,
+        str(ti.try_number),
+        task.owner or "",
+        ",".join(sorted({address for to in mailed for address in to})),
+    )
+    return {name: value for name, value in zip(_NAMES, 2 * told, strict=True) if value}
 
 
 @contextmanager
 def told_by_environment(context: Context) -> Iterator[None]:
     """Have the attempt's variables in the environment of this process, and of its children."""
     environment = os.environ  # noqa: TID251 - the task's own, and no setting that we read
-    told = variables(context)
-    before = {name: environment[name] for name in _told(environment)}
-    for name in before:
-        del environment[name]
-    environment.update(told)
+    before = inherited()
+    _set(environment, variables(context))
     try:
         yield
     finally:
-        for name in _told(environment):
-            del environment[name]
-        environment.update(before)
+        _set(environment, before)
 
 
 def inherited() -> dict[str, str]:
     """Return those variables of this process that tell which attempt it is."""
     environment = os.environ  # noqa: TID251 - as above
-    return {name: environment[name] for name in _told(environment)}
+    return {name: environment[name] for name in _NAMES if name in environment}
 
 
-def _told(environment: Mapping[str, str]) -> list[str]:
-    return [name for name in environment if name.startswith(_PREFIXES)]
+def _set(environment: MutableMapping[str, str], told: Mapping[str, str]) -> None:
+    """Have these variables of an attempt, and no other."""
+    for name in _NAMES:
+        if name in told:
+            environment[name] = told[name]
+        else:
+            environment.pop(name, None)

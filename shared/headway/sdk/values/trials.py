@@ -1,7 +1,6 @@
 """`dag.test()`: what it takes, and where what it does is found."""
 
 from datetime import datetime
-from importlib.metadata import entry_points
 from pathlib import Path
 from re import Pattern
 from typing import Any, Final, TypedDict
@@ -40,6 +39,8 @@ def run_here(dag: Any, options: TrialOptions) -> Any:
             f"{where}: use_executor is not there, as tasks run in this process; leave it out, "
             "and trigger the DAG to run it on workers."
         )
+    from importlib.metadata import entry_points  # which few need, and takes long to import
+
     found = tuple(entry_points(group=LOCAL, name="dag_test"))
     if not found:
         raise NotFoundError(f"{where} needs the whole of headway; install it anew.")
