@@ -46,8 +46,8 @@ def run(database: str) -> int:
         "scheduler", database, bell, connections=CONNECTIONS, capacity=capacity, http_port=port
     ) as process:
         process.show_skew(clock)
-        with process.engine.begin() as conn:
-            refused = schedulers.join(conn, process.me, alone=not given.use_row_level_locking)
+        alone = not given.use_row_level_locking
+        refused = process.tell(lambda conn: schedulers.join(conn, process.me, alone=alone))
         if refused is not None:
             raise refused
         replica = Replica(process.engine, process.me, given, tracing=_tracing(process))

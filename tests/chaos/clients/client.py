@@ -15,7 +15,7 @@ from headway.runtime.daemon.clock import Clock
 PATIENCE: Final = 10.0
 """Seconds for which an answer is waited for."""
 
-INSISTS: Final = 120.0
+INSISTS: Final = 300.0
 """Seconds after which a client no more sends a change again."""
 
 _REST: Final = 0.5

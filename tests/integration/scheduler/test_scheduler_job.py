@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from threading import Event
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from psycopg2 import OperationalError as ConnectionLost
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import OperationalError
 
 from headway.actions.backfills.create import BackfillRequest, create_backfill
 from headway.db.core.notices import SCHEDULER, WORKER, Notice, NoticeSender
@@ -507,3 +510,24 @@ def test_running_a_backfill_that_starts_nothing_leaves_no_process(
     with engine.connect() as conn:
         ended = list(conn.scalars(text("SELECT ended_at IS NOT NULL FROM process")))
     assert ended == [True]
+
+
+@pytest.mark.regression
+def test_a_database_that_goes_away_as_a_scheduler_joins_is_waited_for(
+    engine: Engine, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bell, join, tries = Bell(), schedulers.join, []
+
+    def lost_once(conn: Connection, *given: Any, **named: Any) -> Any:
+        tries.append(conn)
+        if len(tries) == 1:
+            lost = ConnectionLost("server closed the connection unexpectedly")
+            raise OperationalError("INSERT", {}, lost) from lost
+        bell.stop()
+        return join(conn, *given, **named)
+
+    monkeypatch.setattr("headway.runtime.daemon.service.stop_on_signals", lambda: bell)
+    monkeypatch.setattr(schedulers, "join", lost_once)
+
+    assert command.run(database_url) == 0
+    assert len(tries) == 2

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, ProgrammingError
@@ -34,6 +34,8 @@ from headway.runtime.settings.database import DatabaseSettings
 
 if TYPE_CHECKING:
     from headway.runtime.traces.traces import Traces
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -72,19 +74,22 @@ class Registered:
             listener.start()
             self._ending.callback(listener.close)
 
-    def tell(self, work: Callable[[Connection], object]) -> None:
-        """Write that in a transaction: while the database is away again, until told to stop."""
+    def tell(self, work: Callable[[Connection], T]) -> T | None:
+        """Write that in a transaction, and return its answer; None if told to stop before.
+
+        While the database is away it is tried again.
+        """
         pace, failures = Pace(), 0
         while not self.health.bell.stopped.is_set():
             try:
                 with self.engine.begin() as conn:
-                    work(conn)
-                return
+                    return work(conn)
             except (DBAPIError, DatabaseError) as error:
                 if not engines.is_transient(error):
                     raise
                 failures += 1
                 _rest(self.health, pace.retry_after(failures), error)
+        return None
 
     def show_skew(self, clock: DatabaseClock) -> None:
         """Have the metrics tell by how much that clock differs, if there is who asks for them."""
