@@ -80,6 +80,11 @@ class LiveHub:
         """Whether streams may be open: the process has begun, and does not end."""
         return self._thread is not None
 
+    @property
+    def streams(self) -> list[ClientStream]:
+        """The streams that are open."""
+        return [stream for streams in self._watching().values() for stream in streams]
+
     def close(self) -> None:
         """End every stream, and the thread; until it begins again no stream is opened."""
         thread, self._thread = self._thread, None
@@ -261,9 +266,8 @@ class LiveHub:
         self._on_loop(stream.end, reason)
 
     def _end_all(self, reason: EndReason) -> None:
-        for streams in self._watching().values():
-            for stream in streams:
-                stream.end(reason)
+        for stream in self.streams:
+            stream.end(reason)
 
     def _on_loop(self, call: Callable[..., None], *arguments: object) -> None:
         if self._loop is not None and not self._loop.is_closed():

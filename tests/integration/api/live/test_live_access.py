@@ -230,7 +230,7 @@ def test_all_streams_are_checked_by_one_statement(live: LiveApi) -> None:
     live.hub.checks.check()
 
     assert sum(live.statements.values()) == 1
-    assert len(live.hub._streams) == len(clients)
+    assert len(live.hub.streams) == len(clients)
 
 
 def test_what_was_found_is_told_after_a_check_that_has_failed(

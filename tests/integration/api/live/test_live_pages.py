@@ -341,7 +341,7 @@ def test_what_is_no_page_is_given_up(live: LiveApi, made: list[PageName], wrong:
     until(lambda: len(made) == 2, "it was asked for")
     with live.api.engine.begin() as conn:
         conn.execute(REVOKE, {"name": "anna"})
-    until(lambda: len(live.hub._streams) == 2, "it has opened none")
+    until(lambda: len(live.hub.streams) == 2, "it has opened none")
     live.hub.checks.check()
 
     assert client.next().name == "bye"

@@ -77,7 +77,7 @@ def test_nobody_watching_no_statement_is_run(live: LiveApi) -> None:
     client = live.open(live.api.token("ann"), "home", "pools", "dag:etl")
     client.until(lambda: len(client.has) == 3)
     client.close()
-    until(lambda: not live.hub._streams, "nobody watches")
+    until(lambda: not live.hub.streams, "nobody watches")
     with live.hub._lock:
         assert live.hub._feeds == {}
     database: ApiDatabase = live.api.app.state.database
@@ -208,7 +208,7 @@ def test_an_account_has_at_most_so_many_streams(live: LiveApi) -> None:
     status, body = live.refused(token, "home")
     live.open(other, "home").next()
     clients[0].close()
-    until(lambda: len(live.hub._streams) == 2, "one stream is gone")
+    until(lambda: len(live.hub.streams) == 2, "one stream is gone")
 
     assert (status, json.loads(body)["code"]) == (429, "too_many_streams")
     assert live.open(token, "home").next().name == "snapshot"
@@ -281,11 +281,11 @@ def test_a_client_that_takes_nothing_is_cut_off_and_keeps_nobody_waiting(
     token = api.token("ann")
     large = text("UPDATE dag SET schedule_error = repeat(CAST(random() AS text), 20000)")
     with on_a_port(api) as live, closing(small(live.port, token, "dag:etl")):
-        until(lambda: live.hub._streams, "the stream of the slow client")
-        [slow] = live.hub._streams
+        until(lambda: live.hub.streams, "the stream of the slow client")
+        [slow] = live.hub.streams
         quick = live.open(token, "dag:etl")
         quick.next()
-        while slow in live.hub._streams:
+        while slow in live.hub.streams:
             with api.engine.begin() as conn:
                 conn.execute(large)
             live.hub.ring()
