@@ -202,3 +202,19 @@ def test_a_fork_server_has_what_most_dag_files_use_and_no_more(service: str) -> 
 
     assert "headway.sdk.operators.bash" in modules
     assert modules & {"asyncio", "email", "fsspec", "importlib.metadata", "ssl"} == set()
+
+
+def test_the_fork_server_of_a_parser_keeps_nothing_of_the_file_that_it_warms_up_with() -> None:
+    source = (
+        "import sys\n"
+        "before = list(sys.path)\n"
+        "import headway_parser.child.preload as preload\n"
+        "import json\n"
+        "known = [*sys.modules, *sys.path_importer_cache]\n"
+        "print(json.dumps([sys.path == before, [name for name in known if 'sample' in name]]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=True
+    )
+
+    assert json.loads(done.stdout) == [True, []]

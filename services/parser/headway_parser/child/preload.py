@@ -49,7 +49,7 @@ def _nothing_left() -> Iterator[None]:
     for each, was in zip(kept, before, strict=True):
         each[:] = was
     for name in sys.modules.keys() - modules:
-        if name.rpartition(".")[2] == "sample_dag":
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(SAMPLE)):
             del sys.modules[name]
     for folder in [folder for folder in sys.path_importer_cache if folder.startswith(str(SAMPLE))]:
         del sys.path_importer_cache[folder]

@@ -1,1 +1,1 @@
-"""A folder of one DAG file, which a fork server parses before it forks."""
+"""A folder as bundles are, whose DAG file a fork server parses before it forks."""

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pendulum
+from sample_commands import COMMANDS  # type: ignore[import-not-found]
 
 from headway.sdk import DAG, BashOperator, chain, task
 
@@ -19,6 +20,9 @@ with DAG(
         """Return a number."""
         return len(day)
 
-    numbers = [BashOperator(task_id=f"echo_{n}", bash_command=f"echo {n}") for n in range(3)]
+    numbers = [
+        BashOperator(task_id=f"echo_{number}", bash_command=command)
+        for number, command in enumerate(COMMANDS)
+    ]
     chain(*numbers, count("{{ ds }}"))
     numbers[0] >> numbers[2]

@@ -1,0 +1,3 @@
+"""What the DAG file beside this one imports, as many import a module of their bundle."""
+
+COMMANDS = [f"echo {number}" for number in range(3)]
