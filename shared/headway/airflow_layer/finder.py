@@ -20,17 +20,15 @@ def install(use: LayerUse = LayerUse.AUTO) -> None:
 
     Whether a real one can be imported is found out when `airflow` is first imported.
     """
-    if use is not LayerUse.NEVER and isinstance(first := sys.meta_path[0], LayerFinder):
-        first.use = use
-        return
-    known = [finder for finder in sys.meta_path if isinstance(finder, LayerFinder)]
+    known = next((it for it in sys.meta_path if isinstance(it, LayerFinder)), None)
     if use is LayerUse.NEVER:
-        sys.meta_path[:] = [finder for finder in sys.meta_path if finder not in known]
+        if known is not None:
+            sys.meta_path.remove(known)
         return
-    if not known:
-        known = [LayerFinder()]
-        sys.meta_path[:0] = known
-    known[0].use = use
+    if known is None:
+        known = LayerFinder()
+        sys.meta_path.insert(0, known)
+    known.use = use
 
 
 class LayerLoader(Loader):

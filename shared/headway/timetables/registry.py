@@ -52,8 +52,8 @@ _FEW_ARGUMENTS: Final = frozenset(
     {ContinuousTimetable, CronTimetable, DataTimetable, NullTimetable, OnceTimetable}
 )
 
-SHORT: Final = 100
-"""Characters of a cron string that is read in no time."""
+_SHORT: Final = 100
+"""Characters of a text, such as a cron string, that takes little effort to read."""
 
 ENTRY_POINTS: Final = "headway.timetables"
 """The group of entry points under which a package registers timetables of its own."""
@@ -89,12 +89,12 @@ def encode(timetable: Timetable) -> TimetableSpec:
 
 
 def _is_surely_read(kind: type[Timetable], spec: TimetableSpec) -> bool:
-    """Whether tests show that it is read again: of a kind that has only a few short arguments."""
+    """Tell whether a timetable has only a few short arguments; tests read each such kind again."""
     if BUILT_IN.get(spec.name) is not kind:
         return False
     values = spec.arguments.values()
     return kind in _FEW_ARGUMENTS and all(
-        value is None or (isinstance(value, str) and len(value) <= SHORT) for value in values
+        value is None or (isinstance(value, str) and len(value) <= _SHORT) for value in values
     )
 
 

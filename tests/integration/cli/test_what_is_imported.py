@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,14 @@ def imported(arguments: list[str], program: str = "headway.cli.main") -> set[str
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
+def printed(program: str) -> Any:
+    """Run a program of Python; return the JSON that it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
 def test_help_needs_neither_the_database_nor_what_services_need() -> None:
     modules = imported(["--help"])
 
@@ -90,11 +99,8 @@ def test_the_launcher_of_all_services_keeps_nothing_in_memory_to_talk_to_a_datab
     program = (
         "import json, sys, headway.cli.launch.standalone; print(json.dumps(sorted(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
 
-    assert set(json.loads(done.stdout)) & {"alembic", "psycopg2", "sqlalchemy"} == set()
+    assert set(printed(program)) & {"alembic", "psycopg2", "sqlalchemy"} == set()
 
 
 def test_the_services_of_one_machine_share_all_that_is_large() -> None:
@@ -108,10 +114,7 @@ def test_the_services_of_one_machine_share_all_that_is_large() -> None:
         "engine.connect('postgresql://headway@127.0.0.1:1/headway')\n"
         "print(json.dumps([sorted(before), sorted(set(sys.modules) - before)]))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    shared, own = (set(found) for found in json.loads(done.stdout))
+    shared, own = map(set, printed(program))
 
     authoring = "headway.sdk.authoring.definition"
     assert shared & {"alembic", "headway.cli.main", authoring, "jinja2", "typer"} == set()
@@ -195,10 +198,7 @@ def test_a_fork_server_has_what_most_dag_files_use_and_no_more(service: str) -> 
         "import json, sys\n"
         "print(json.dumps(sorted(sys.modules)))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, check=True
-    )
-    modules = set(json.loads(done.stdout))
+    modules = set(printed(source))
 
     assert "headway.sdk.operators.bash" in modules
     assert modules & {"asyncio", "email", "fsspec", "importlib.metadata", "ssl"} == set()
@@ -213,8 +213,5 @@ def test_the_fork_server_of_a_parser_keeps_nothing_of_the_file_that_it_warms_up_
         "known = [*sys.modules, *sys.path_importer_cache]\n"
         "print(json.dumps([sys.path == before, [name for name in known if 'sample' in name]]))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, check=True
-    )
 
-    assert json.loads(done.stdout) == [True, []]
+    assert printed(source) == [True, []]

@@ -94,7 +94,7 @@ def parsed(
     layer: LayerUse,
     secrets: FileSecrets,
 ) -> Frame:
-    """Return the answer for a file that defines DAGs; errors are those of its code, and others."""
+    """Return the answer for a file that defines DAGs; what its code raises goes through."""
     root = read.root
     preloaded.begin()
     read.refuse_huge(path)

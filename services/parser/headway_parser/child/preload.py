@@ -42,7 +42,7 @@ def warm_up() -> None:
 
 @contextmanager
 def _nothing_left() -> Iterator[None]:
-    """Leave no trace of what is parsed in the block: children import as if nothing were."""
+    """Undo what the parses of the block change of Python's imports, which children share."""
     kept: tuple[list[object], ...] = (sys.path, sys.meta_path, sys.path_hooks)  # type: ignore[assignment]
     before, modules = [list(each) for each in kept], set(sys.modules)
     yield

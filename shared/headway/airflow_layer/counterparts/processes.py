@@ -32,7 +32,7 @@ class SubprocessHook(LayerHook):
     ) -> SubprocessResult:
         """Run a program in `cwd`, or in an empty folder that is removed afterwards.
 
-        Its output is read as UTF-8.  It ends with the block that calls this, however that ends.
+        Its output is read as UTF-8.  An interrupt of this call stops the program.
         """
         if output_encoding.lower().replace("-", "") != "utf8":
             note(
@@ -42,7 +42,7 @@ class SubprocessHook(LayerHook):
         return SubprocessResult(*shell.run_program(command, env, cwd))
 
     def send_sigterm(self) -> None:
-        """Do nothing: the program has been told by the time that a task's `on_kill` is called."""
+        """Do nothing: whoever stops the task has stopped `run_command`, and so the program."""
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from functools import cached_property
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
-from headway.domain.arguments import PLAIN, ObjectUrl
+from headway.domain.arguments import PLAIN, ObjectUrl, is_bare
 from headway.domain.dag.templates import MARKS
 from headway.sdk.authoring.groups.group_argument import GroupArgument
 from headway.sdk.authoring.xcom_arg import LATE, XComArg, late_in, transform
@@ -33,6 +33,11 @@ def is_static(value: object) -> bool:
 
 def texts_in(value: object) -> Iterator[str]:
     """Yield every text inside an argument that may be a template."""
+    if type(value) is str:
+        yield value
+        return
+    if is_bare(value):
+        return
     found: list[str] = []
 
     def look(leaf: object) -> object:
@@ -53,7 +58,7 @@ def rendered(
 
     Text that is part of `untouched` is data, and stays as it is.
     """
-    operator, data = copy.copy(operator), _identities(untouched) if untouched else frozenset()
+    operator, data = copy.copy(operator), _identities(untouched)
     for field in operator.template_fields:
         setattr(operator, field, _with_files(operator, field, data))
     operator.prepare_template()
@@ -71,6 +76,8 @@ def render(value: object, context: Context, where: str) -> Any:
 
 def _identities(untouched: tuple[object, ...]) -> Collection[int]:
     data: set[int] = set()
+    if not untouched:
+        return data
     transform(untouched, lambda item: data.add(id(item)))
     return data
 

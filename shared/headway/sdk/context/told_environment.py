@@ -25,16 +25,16 @@ def variables(context: Context) -> dict[str, str]:
     """Return the variables of an attempt; those that say nothing are left out."""
     ti, run, task = context["ti"], context["dag_run"], context["task"]
     mailed = (it.to for it in task.spec.notifiers if it.connection == MAIL)
-    told = (
-        ti.dag_id,
-        ti.task_id,
-        run.logical_date.isoformat(),
-        ti.run_id,
-        str(ti.try_number),
-        task.owner or "",
-        ",".join(sorted({address for to in mailed for address in to})),
-    )
-    return {name: value for name, value in zip(_NAMES, 2 * told, strict=True) if value}
+    told: Mapping[str, str] = {
+        "DAG_ID": ti.dag_id,
+        "TASK_ID": ti.task_id,
+        "LOGICAL_DATE": run.logical_date.isoformat(),
+        "DAG_RUN_ID": ti.run_id,
+        "TRY_NUMBER": str(ti.try_number),
+        "DAG_OWNER": task.owner or "",
+        "DAG_EMAIL": ",".join(sorted({address for to in mailed for address in to})),
+    }
+    return {f"{prefix}{end}": told[end] for prefix in _PREFIXES for end in _ENDS if told[end]}
 
 
 @contextmanager

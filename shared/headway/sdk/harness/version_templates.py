@@ -1,11 +1,10 @@
 """The template files that are part of a DAG's version: what tasks name, and what that includes."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from headway.domain.arguments import is_bare
 from headway.sdk.authoring.mapped import MappedOperator
 from headway.sdk.context import template_files
 from headway.sdk.context.template_files import FileText
@@ -36,7 +35,7 @@ def _texts(dag: "DAG", task: "BaseOperator") -> Iterator[str]:
     """Yield the texts in the template fields of a task, and for names of files their contents."""
     endings = _endings(task)
     for field, value in _fields(task):
-        for text in _texts_of(value):
+        for text in texts_in(value):
             if not endings or not template_files.is_name(text, endings):
                 yield text
                 continue
@@ -45,12 +44,6 @@ def _texts(dag: "DAG", task: "BaseOperator") -> Iterator[str]:
                 yield content
             elif value is text:
                 dag.miss_template_file(f"{task.where}: {template_files.missing(field, text)}")
-
-
-def _texts_of(value: object) -> Iterable[str]:
-    if type(value) is str:
-        return (value,)
-    return () if is_bare(value) else texts_in(value)
 
 
 def _referenced(dag: "DAG", waiting: list[str]) -> set[Path]:
