@@ -2,8 +2,8 @@
 
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from headway.domain.dag.spec import TaskSpec
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.groups.task_group import TaskGroup
     from headway.sdk.authoring.operator import BaseOperator
 
+_SPECIFIED: Final = "specified"
 _DURATIONS: Final = frozenset({"retry_delay", "max_retry_delay", "execution_timeout"})
 
 
@@ -35,21 +36,21 @@ class OptionAttribute:
         if task is None:
             return self
         own = vars(task)
-        if "spec" not in own:
+        if _SPECIFIED not in own:
             if self.name not in own:
                 raise AttributeError(f"{type(task).__name__!r} has no {self.name!r} as yet.")
             return own[self.name]
-        value = getattr(own["spec"], self.stored)
+        value = getattr(task.spec, self.stored)
         in_seconds = self.name in _DURATIONS and value is not None
         return timedelta(seconds=value) if in_seconds else value
 
     def __set__(self, task: "BaseOperator", value: object) -> None:
         own = vars(task)
-        if "spec" not in own:
+        if _SPECIFIED not in own:
             own[self.name] = value
             return
         checked = STORED[self.name](value, f"{task.where}: {self.name}")
-        own["spec"] = replace(own["spec"], **{self.stored: checked})
+        task.specify(**{self.stored: checked})
 
 
 class DateAttribute(OptionAttribute):
@@ -67,10 +68,10 @@ class ParamsAttribute(OptionAttribute):
 
     def __set__(self, task: "BaseOperator", value: object) -> None:
         own = vars(task)
-        if "spec" not in own:
+        if _SPECIFIED not in own:
             own[self.name] = value
             return
-        own["spec"] = replace(own["spec"], **declared(value, f"{task.where}: {self.name}"))
+        task.specify(**declared(value, f"{task.where}: {self.name}"))
 
 
 class CallbackAttribute:
@@ -96,7 +97,7 @@ class CallbackAttribute:
             return
         calls = {**task.calls_on, callbacks.OF_TASK[self.name]: given}
         task.calls_on = {event: found for event, found in calls.items() if found}
-        task.spec = replace(task.spec, callbacks=callbacks.events(task.calls_on))
+        task.specify(callbacks=callbacks.events(task.calls_on))
 
 
 class TaskAttributes:
@@ -105,7 +106,8 @@ class TaskAttributes:
     task_id: str
     dag: "DAG | None"
     task_group: "TaskGroup | None"
-    spec: TaskSpec
+    specified: dict[str, Any]
+    """The fields of its specification that differ from those of most tasks."""
     upstream_task_ids: set[str]
     downstream_task_ids: set[str]
 
@@ -141,6 +143,19 @@ class TaskAttributes:
     on_failure_callback = CallbackAttribute()
     on_retry_callback = CallbackAttribute()
     on_skipped_callback = CallbackAttribute()
+
+    @cached_property
+    def spec(self) -> TaskSpec:
+        """What is stored of the task, but for its arguments and the tasks that it waits for.
+
+        It is made when it is asked for: an attempt makes all tasks of its DAG, and runs one.
+        """
+        return TaskSpec(**self.specified)
+
+    def specify(self, **fields: Any) -> None:
+        """Change fields of the specification."""
+        self.specified = {**self.specified, **fields}
+        vars(self).pop("spec", None)
 
     @property
     def log(self) -> logging.Logger:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -42,7 +42,7 @@ class MappedOperator(BaseOperator):
         self.blueprint = blueprint
         self.expansion = expansion
         needs_spark, inputs = blueprint.operator.needs_spark, expansion.inputs()
-        self.spec = replace(self.spec, needs_spark=needs_spark, mapped_over=inputs)
+        self.specify(needs_spark=needs_spark, mapped_over=inputs)
 
     @property
     def is_mapped(self) -> bool:
@@ -78,7 +78,8 @@ class MappedOperator(BaseOperator):
         arguments = {**given, "task_id": self.task_id}
         with self.dag or nullcontext():
             operator = self.blueprint.operator.make_apart(arguments, lambda: where)
-        operator.dag, operator.task_group, operator.spec = self.dag, self.task_group, self.spec
+        operator.dag, operator.task_group = self.dag, self.task_group
+        operator.specify(**self.specified)
         operator.run_conditions = self.run_conditions
         operator.upstream_task_ids = self.upstream_task_ids
         operator.downstream_task_ids = self.downstream_task_ids

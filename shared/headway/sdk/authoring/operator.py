@@ -1,13 +1,12 @@
 """BaseOperator: one task of a DAG, and what happens when one is made."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, get_args
 
 from headway.domain.arguments import is_bare
 from headway.domain.dag.names import check_key
-from headway.domain.dag.spec import MapInput, TaskSpec
+from headway.domain.dag.spec import MapInput
 from headway.domain.dag.trigger_rules import TriggerRule
 from headway.domain.errors import DagError
 from headway.sdk.authoring import callbacks
@@ -60,13 +59,9 @@ class OperatorType(type):
         except TypeError:
             check_arguments(cls, arguments, where())
             raise
-        if not isinstance(operator, BaseOperator) or not hasattr(operator, "spec"):
+        if not isinstance(operator, BaseOperator) or not hasattr(operator, "specified"):
             raise DagError(f"{where()}: {cls.__name__} must call super().__init__(**kwargs).")
-        operator.given_arguments = {
-            name: value
-            for name, value in arguments.items()
-            if name not in TASK_OPTIONS and name != "task_id"
-        }
+        operator.made_from = arguments
         return operator
 
 
@@ -98,8 +93,8 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     run_conditions: "tuple[Callable[[Context], None], ...]" = ()
     """What is called right before `pre_execute`, and may skip the task."""
 
-    given_arguments: Mapping[str, object]
-    """What the task was made from, besides the options that every task takes."""
+    made_from: Mapping[str, object]
+    """The arguments that its constructor was given."""
     task_group: TaskGroup | None
 
     def __init__(self, task_id: str, **options: Unpack[TaskOptions]) -> None:
@@ -123,13 +118,13 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
             self.calls_first = callbacks.functions(
                 options.get(callbacks.ON_EXECUTE), callbacks.ON_EXECUTE
             )
-            self.spec = TaskSpec(
-                task_id=self.task_id,
-                operator=type(self).__dict__.get("operator_name") or type(self).__qualname__,
-                needs_spark=self.needs_spark,
-                callbacks=callbacks.events(self.calls_on),
+            self.specified = {
+                "task_id": self.task_id,
+                "operator": type(self).__dict__.get("operator_name") or type(self).__qualname__,
+                "needs_spark": self.needs_spark,
+                "callbacks": callbacks.events(self.calls_on),
                 **stored(options),
-            )
+            }
         except DagError as error:  # it names the argument; most tasks need no text for the place
             raise DagError(f"{self.where}: {error}") from None
 
@@ -189,6 +184,15 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
         """Return the paths among these arguments that may name files beside the DAG file."""
         return ()
 
+    @cached_property
+    def given_arguments(self) -> Mapping[str, object]:
+        """What the task was made from, besides the options that every task takes."""
+        return {
+            name: value
+            for name, value in self.made_from.items()
+            if name not in TASK_OPTIONS and name != "task_id"
+        }
+
     def bundle_files(self) -> Sequence[str]:
         """Return the paths among the arguments that may name files beside the DAG file."""
         return self.files_among(self.given_arguments)
@@ -206,7 +210,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     def map_inputs(self) -> tuple[MapInput, ...]:
         """Return what decides how many instances it has; nothing if it is not mapped."""
         group = self.mapped_group
-        return self.spec.mapped_over if group is None else group.expansion.inputs()
+        return self.specified.get("mapped_over", ()) if group is None else group.expansion.inputs()
 
     @property
     def output(self) -> XComArg:
@@ -224,7 +228,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
 
     def as_setup(self) -> "BaseOperator":
         """Mark this task as one that prepares what a teardown removes."""
-        self.spec = replace(self.spec, is_setup=True)
+        self.specify(is_setup=True)
         return self
 
     def as_teardown(
@@ -235,8 +239,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
         How it ends does not count for the run, unless `on_failure_fail_dagrun` says so.
         """
         where = f"{self.where}: on_failure_fail_dagrun"
-        self.spec = replace(
-            self.spec,
+        self.specify(
             is_teardown=True,
             trigger_rule=TriggerRule.ALL_DONE_SETUP_SUCCESS,
             on_failure_fail_dagrun=checks.flag(on_failure_fail_dagrun, where),

@@ -107,10 +107,13 @@ class Others:
 def importing(code: BundleCode) -> Iterator[None]:
     """Have this process import the version's modules, and open its files, within the context."""
 
+    known: set[str] = set()
+
     def hook(entry: str) -> BundleFolder:
         folder = code.inside(entry)
         if folder is None:
             raise ImportError(f"{entry} is none of the bundle's folders")
+        known.add(entry)  # Python keeps what is returned
         if folder in code.names(others=False) and folder not in code.files:
             return BundleFolder(code, folder)
         if folder.endswith(SUFFIX) and code.has(folder):
@@ -130,8 +133,8 @@ def importing(code: BundleCode) -> Iterator[None]:
         _current.remove(code)
         sys.meta_path.remove(others)
         sys.path_hooks.remove(hook)
-        for known in [entry for entry in sys.path_importer_cache if code.inside(entry) is not None]:
-            del sys.path_importer_cache[known]
+        for entry in known:
+            sys.path_importer_cache.pop(entry, None)
 
 
 def is_of_bundle(spec: ModuleSpec) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from os.path import normpath
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from headway.domain.arguments import PLAIN, JsonValue, encode_argument, is_bare
 from headway.domain.dag.spec import DagSpec, TaskSpec
@@ -61,14 +61,14 @@ def _in_order(dag: DAG) -> list[BaseOperator]:
 
 def _task_spec(task: BaseOperator) -> TaskSpec:
     group = task.mapped_group
-    return replace(
-        task.spec,
-        mapped_over=task.map_inputs(),
-        mapped_group=None if group is None else group.group_id,
-        operator=_operator_name(_class_of(task)),
-        arguments=_arguments(task),
-        upstream=tuple(sorted(task.upstream_task_ids)),
-    )
+    of_dag: dict[str, Any] = {
+        "mapped_over": task.map_inputs(),
+        "mapped_group": None if group is None else group.group_id,
+        "operator": _operator_name(_class_of(task)),
+        "arguments": _arguments(task),
+        "upstream": tuple(sorted(task.upstream_task_ids)),
+    }
+    return TaskSpec(**{**task.specified, **of_dag})
 
 
 def _group_spec(group: TaskGroup) -> GroupSpec:

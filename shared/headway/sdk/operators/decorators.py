@@ -74,11 +74,12 @@ class TaskFactory(Generic[P, R]):
     mark: Callable[[BaseOperator], object] | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[Check, ...] = ()
+    _told: Mapping[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise DagError(f"@task decorates functions, not {shown(self.function)}.")
-        own = dict(vars(self))
+        own = {**vars(self), "_told": _told_by(self.function)}
         update_wrapper(self, self.function)
         vars(self).update(own)  # an object that is called may have attributes of these names
 
@@ -162,22 +163,15 @@ class TaskFactory(Generic[P, R]):
         return XComArg(task)
 
     def _options(self) -> dict[str, Any]:
-        if mistaken := sorted(self.options.keys() & _OF_CALLS):
+        if not _OF_CALLS.isdisjoint(self.options):
+            mistaken = min(self.options.keys() & _OF_CALLS)
             raise DagError(
-                f"{self._where(current_dag())}: a decorator does not take {mistaken[0]}; the call "
+                f"{self._where(current_dag())}: a decorator does not take {mistaken}; the call "
                 f"of the function gives its arguments, as in {call_of(self.function)}(rows=…)."
             )
-        options = {**self._defaults(), **self.options}
+        options = {**self._told, **self.options}
         options.pop("task_id", None)
         return options
-
-    def _defaults(self) -> dict[str, Any]:
-        defaults: dict[str, Any] = {}
-        if doc := doc_of(self.function):
-            defaults["doc_md"] = doc
-        if _returns_dictionary(self.function):
-            defaults["multiple_outputs"] = True
-        return defaults
 
 
 @dataclass(frozen=True)
@@ -287,6 +281,16 @@ def _factory(function: Any) -> TaskFactory[..., Any]:
             f"The task group {function.group_id!r} can be no setup or teardown; decorate its tasks."
         )
     return TaskFactory(function, PythonOperator)
+
+
+def _told_by(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the options that a function itself tells, by its docstring and its annotations."""
+    told: dict[str, Any] = {}
+    if doc := doc_of(function):
+        told["doc_md"] = doc
+    if _returns_dictionary(function):
+        told["multiple_outputs"] = True
+    return told
 
 
 def _returns_dictionary(function: Callable[..., Any]) -> bool:

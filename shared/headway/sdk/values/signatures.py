@@ -63,7 +63,7 @@ def fits(
         return False
     left = names[len(args) : code.co_argcount - len(function.__defaults__ or ())]
     needed = {*left, *names[code.co_argcount :]} - (function.__kwdefaults__ or {}).keys()
-    return needed <= kwargs.keys() | ready
+    return needed - kwargs.keys() <= ready
 
 
 def is_plain(function: Callable[..., object]) -> TypeGuard[FunctionType]:
