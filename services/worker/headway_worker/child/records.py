@@ -7,7 +7,7 @@ from typing import Final
 
 from headway.runtime.logs.lines import record
 
-_CHATTY: Final = ("py4j", "pyspark.sql.connect.logging")
+_CHATTY: Final = tuple(map(logging.getLogger, ("py4j", "pyspark.sql.connect.logging")))
 
 
 class Records(logging.Handler):
@@ -39,6 +39,6 @@ def send_records() -> None:
     root = logging.root
     if [type(handler) for handler in root.handlers] != [Records] or root.level != logging.INFO:
         logging.basicConfig(level=logging.INFO, handlers=[Records()], force=True)
-    for logger in map(logging.getLogger, _CHATTY):
+    for logger in _CHATTY:
         if logger.level != logging.WARNING:
             logger.setLevel(logging.WARNING)

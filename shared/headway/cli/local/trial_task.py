@@ -19,6 +19,7 @@ from headway.runtime.settings import configuration
 from headway.sdk.authoring import callbacks
 from headway.sdk.authoring.definition import DAG
 from headway.sdk.context.build import build_context, build_run_context
+from headway.sdk.context.told_environment import environment_kept
 from headway.sdk.harness.execution import Result, execute
 from headway.sdk.running.context import Context, running_in
 from headway.sdk.running.facts import RunFacts
@@ -98,7 +99,7 @@ class Trial:
             try_number=try_number,
             started_at=clock.now(),
         )
-        with ExitStack() as stack:
+        with ExitStack() as stack, environment_kept():
             runtime = self._runtime(task_id, map_index, key, stack)
             result = self._advised(execute(task, facts, runtime))
         is_last = not self._goes_on(facts, task.retries, result)

@@ -106,7 +106,6 @@ class Others:
 @contextmanager
 def importing(code: BundleCode) -> Iterator[None]:
     """Have this process import the version's modules, and open its files, within the context."""
-
     known: set[str] = set()
 
     def hook(entry: str) -> BundleFolder:

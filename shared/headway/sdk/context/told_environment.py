@@ -1,7 +1,7 @@
 """What a task is told by its environment: which attempt it is, under the names of Airflow too."""
 
 import os
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -21,32 +21,31 @@ _ENDS: Final = (
 _NAMES: Final = tuple(f"{prefix}{end}" for prefix in _PREFIXES for end in _ENDS)
 
 
-def variables(context: Context) -> dict[str, str]:
-    """Return the variables of an attempt; those that say nothing are left out."""
-    ti, run, task = context["ti"], context["dag_run"], context["task"]
-    mailed = (it.to for it in task.spec.notifiers if it.connection == MAIL)
-    told: Mapping[str, str] = {
-        "DAG_ID": ti.dag_id,
-        "TASK_ID": ti.task_id,
-        "LOGICAL_DATE": run.logical_date.isoformat(),
-        "DAG_RUN_ID": ti.run_id,
-        "TRY_NUMBER": str(ti.try_number),
-        "DAG_OWNER": task.owner or "",
-        "DAG_EMAIL": ",".join(sorted({address for to in mailed for address in to})),
-    }
-    return {f"{prefix}{end}": told[end] for prefix in _PREFIXES for end in _ENDS if told[end]}
+def tell_environment(context: Context) -> None:
+    """Have the attempt's variables in the environment of this process, and of its children.
+
+    They stay there; those that say nothing of this attempt are removed.
+    """
+    environment = os.environ  # noqa: TID251 - the task's own, and no setting that we read
+    for end, told in zip(_ENDS, _told(context), strict=True):
+        for prefix in _PREFIXES:
+            if told:
+                environment[f"{prefix}{end}"] = told
+            else:
+                environment.pop(f"{prefix}{end}", None)
 
 
 @contextmanager
-def told_by_environment(context: Context) -> Iterator[None]:
-    """Have the attempt's variables in the environment of this process, and of its children."""
-    environment = os.environ  # noqa: TID251 - the task's own, and no setting that we read
+def environment_kept() -> Iterator[None]:
+    """Undo what attempts in the block, which run in this process, tell its environment."""
     before = inherited()
-    _set(environment, variables(context))
     try:
         yield
     finally:
-        _set(environment, before)
+        environment = os.environ  # noqa: TID251 - as above
+        for name in inherited():
+            del environment[name]
+        environment.update(before)
 
 
 def inherited() -> dict[str, str]:
@@ -55,10 +54,15 @@ def inherited() -> dict[str, str]:
     return {name: environment[name] for name in _NAMES if name in environment}
 
 
-def _set(environment: MutableMapping[str, str], told: Mapping[str, str]) -> None:
-    """Have these variables of an attempt, and no other."""
-    for name in _NAMES:
-        if name in told:
-            environment[name] = told[name]
-        else:
-            environment.pop(name, None)
+def _told(context: Context) -> tuple[str, ...]:
+    facts, run, task = context["ti"].facts, context["dag_run"], context["task"]
+    mailed = [it.to for it in task.spec.notifiers if it.connection == MAIL]
+    return (
+        facts.dag_id,
+        task.task_id,
+        run.logical_date.isoformat(),
+        facts.run_id,
+        str(facts.try_number),
+        task.owner or "",
+        ",".join(sorted({address for to in mailed for address in to})) if mailed else "",
+    )

@@ -12,7 +12,7 @@ from headway.sdk.authoring.mapped import MappedOperator
 from headway.sdk.authoring.operator import BaseOperator
 from headway.sdk.context.build import build_context
 from headway.sdk.context.templates import rendered
-from headway.sdk.context.told_environment import told_by_environment
+from headway.sdk.context.told_environment import tell_environment
 from headway.sdk.exceptions import AirflowFailException, AirflowSkipException, XComError
 from headway.sdk.harness.killing import minding_kill
 from headway.sdk.harness.naming import naming
@@ -47,7 +47,7 @@ def execute(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Re
 
     Of a mapped task it is the instance that `facts` name.  Whatever user code raises
     becomes a Result; only an interrupt goes through.  The time limit of the task is the
-    supervisor's to enforce.
+    supervisor's to enforce.  The attempt's variables stay in the environment of this process.
     """
     return _isolated(operator, facts, runtime, _run)
 
@@ -73,7 +73,8 @@ def _isolated(
         if isinstance(operator, MappedOperator):
             task, items = operator.instance(runtime, facts.map_index)
         context = build_context(task, facts, runtime)
-        with running_in(context), told_by_environment(context):
+        tell_environment(context)
+        with running_in(context):
             task = rendered(task, context, items.untouched)
             skips = do(task, context)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - this is where an attempt is isolated

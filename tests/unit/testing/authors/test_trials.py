@@ -1,6 +1,7 @@
 """`run_task` and `run_dag` of `headway.testing`."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -50,6 +51,22 @@ def test_the_log_has_what_commands_print(dag: DAG) -> None:
 
     assert "said 20" in result.log
     assert "bad\n" in result.log
+    assert dag.has_task("say")
+
+
+def test_the_environment_of_the_test_stays_as_it_is(
+    dag: DAG, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CTX_DAG_EMAIL", "left@example.org")
+    monkeypatch.setenv("AIRFLOW_CTX_TASK_ID", "outer")
+    before = dict(os.environ)
+
+    result = run_task(BashOperator(task_id="say", bash_command="env | grep _CTX_ | sort"))
+
+    assert "AIRFLOW_CTX_TASK_ID=say\n" in result.log
+    assert "HEADWAY_CTX_DAG_ID=trial\n" in result.log
+    assert "left@example.org" not in result.log
+    assert dict(os.environ) == before
     assert dag.has_task("say")
 
 
