@@ -47,7 +47,7 @@ class DAG(DagTime, DagAttributes):
         defaults = checks.mapping(options.get("default_args") or {}, f"{where}: default_args")
         options = within(options, defaults, where)
         defaults = {name: value for name, value in defaults.items() if name not in DATES}
-        for name in defaults.keys() & _OF_DAGS_ALONE:
+        for name in _OF_DAGS_ALONE.intersection(defaults):
             raise DagError(f"{where}: default_args are for tasks; pass {name}= to the DAG itself.")
         self.default_args: Mapping[str, Any] = defaults
         self.options: DagOptions = options
