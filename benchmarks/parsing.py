@@ -29,7 +29,7 @@ SECOND_PARSE_AFTER: Final = "10"
 """Seconds after which a parser reads a new file once more: before that it is not at rest."""
 
 STEADY_SECONDS: Final = 20.0
-PATIENCE: Final = 300.0
+PATIENCE: Final = 900.0
 
 SOURCE: Final = """
 import pendulum
