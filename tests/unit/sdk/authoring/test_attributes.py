@@ -67,6 +67,18 @@ def test_an_assignment_says_the_same_as_an_argument(name: str) -> None:
     assert getattr(changed, name) == getattr(told, name) == read
 
 
+def test_a_specification_is_made_when_it_is_asked_for() -> None:
+    with DAG("flights") as dag:
+        first, second = EmptyOperator(task_id="land"), EmptyOperator(task_id="check")
+        first >> second
+    assert not [task for task in dag.tasks if "spec" in vars(task)]
+
+    assert first.spec is first.spec
+    first.retries = 3
+    assert first.spec.retries == 3
+    assert "spec" not in vars(second)
+
+
 def test_what_is_assigned_is_checked() -> None:
     with DAG("flights"):
         task = EmptyOperator(task_id="land")

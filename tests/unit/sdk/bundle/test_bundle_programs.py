@@ -44,6 +44,20 @@ def result_of(code: BundleCode) -> object:
     return next(module.RESULT for module in found if hasattr(module, "RESULT"))
 
 
+@pytest.mark.usefixtures("kept")
+def test_python_forgets_the_folders_of_a_version_after_the_block(tmp_path: Path) -> None:
+    code = version_code(
+        tmp_path / "code",
+        {"dag.py": b"import helper\nRESULT = helper.ONE\n", "helper.py": b"ONE = 1\n"},
+        {},
+    )
+    with importing(code):
+        load_dag_file(code.root / "dag.py", code.root, code)
+        assert str(code.root) in sys.path_importer_cache
+
+    assert [each for each in sys.path_importer_cache if each.startswith(str(code.root))] == []
+
+
 @pytest.mark.regression
 @pytest.mark.parametrize(
     "expression",
