@@ -215,3 +215,15 @@ def test_the_fork_server_of_a_parser_keeps_nothing_of_the_file_that_it_warms_up_
     )
 
     assert printed(source) == [True, []]
+
+
+@pytest.mark.parametrize("service", ["parser", "worker"])
+def test_a_fork_server_tells_its_children_nothing_of_what_it_warms_up_with(service: str) -> None:
+    source = (
+        "import json, os\n"
+        "os.environ['AIRFLOW_CTX_DAG_OWNER'] = 'outer'\n"
+        f"import headway_{service}.child.preload\n"
+        "print(json.dumps({name: each for name, each in os.environ.items() if '_CTX_' in name}))\n"
+    )
+
+    assert printed(source) == {"AIRFLOW_CTX_DAG_OWNER": "outer"}

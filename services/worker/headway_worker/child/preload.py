@@ -16,6 +16,7 @@ from headway.domain.dag.cron_semantics import CronSemantics
 from headway.domain.interval import DataInterval
 from headway.domain.states import RunType
 from headway.runtime.processes.frames import Frame, receive_frame, send_frame
+from headway.sdk.context.told_environment import environment_kept
 from headway.sdk.running.facts import RunFacts
 from headway.sdk.running.tracebacks import module_name
 from headway.serialization.manifest import content_hash
@@ -67,7 +68,7 @@ def warm_up() -> None:
     to it has to copy.
     """
     path = sys.path.copy()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, environment_kept():
         Path(folder, content_hash(SOURCE.encode())).write_text(SOURCE)
         for _ in range(TIMES):
             for task_id, map_index in (("first", -1), ("third", 1)):

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Iterable
 from datetime import timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from headway.domain.dag.spec import TaskSpec
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from headway.sdk.authoring.groups.task_group import TaskGroup
     from headway.sdk.authoring.operator import BaseOperator
 
-_SPECIFIED: Final = "specified"
+_FIELDS: Final = "spec_fields"
 _DURATIONS: Final = frozenset({"retry_delay", "max_retry_delay", "execution_timeout"})
 
 
 class OptionAttribute:
     """An option that is part of the task's specification: what is assigned changes that.
 
-    Before the task has a specification, in a constructor that has not called its base's, the
+    Before the task is specified, in a constructor that has not called its base's, the
     attribute is like any other; the options that the base is given decide.
     """
 
@@ -36,7 +35,7 @@ class OptionAttribute:
         if task is None:
             return self
         own = vars(task)
-        if _SPECIFIED not in own:
+        if _FIELDS not in own:
             if self.name not in own:
                 raise AttributeError(f"{type(task).__name__!r} has no {self.name!r} as yet.")
             return own[self.name]
@@ -46,11 +45,11 @@ class OptionAttribute:
 
     def __set__(self, task: "BaseOperator", value: object) -> None:
         own = vars(task)
-        if _SPECIFIED not in own:
+        if _FIELDS not in own:
             own[self.name] = value
             return
         checked = STORED[self.name](value, f"{task.where}: {self.name}")
-        task.specify(**{self.stored: checked})
+        task.change_spec(**{self.stored: checked})
 
 
 class DateAttribute(OptionAttribute):
@@ -68,10 +67,10 @@ class ParamsAttribute(OptionAttribute):
 
     def __set__(self, task: "BaseOperator", value: object) -> None:
         own = vars(task)
-        if _SPECIFIED not in own:
+        if _FIELDS not in own:
             own[self.name] = value
             return
-        task.specify(**declared(value, f"{task.where}: {self.name}"))
+        task.change_spec(**declared(value, f"{task.where}: {self.name}"))
 
 
 class CallbackAttribute:
@@ -97,7 +96,7 @@ class CallbackAttribute:
             return
         calls = {**task.calls_on, callbacks.OF_TASK[self.name]: given}
         task.calls_on = {event: found for event, found in calls.items() if found}
-        task.specify(callbacks=callbacks.events(task.calls_on))
+        task.change_spec(callbacks=callbacks.events(task.calls_on))
 
 
 class TaskAttributes:
@@ -106,10 +105,11 @@ class TaskAttributes:
     task_id: str
     dag: "DAG | None"
     task_group: "TaskGroup | None"
-    specified: dict[str, Any]
-    """The fields of its specification that differ from those of most tasks."""
+    spec_fields: dict[str, Any]
+    """The fields of its specification that it was given."""
     upstream_task_ids: set[str]
     downstream_task_ids: set[str]
+    _spec: TaskSpec | None = None
 
     retries = OptionAttribute()
     retry_delay = OptionAttribute()
@@ -144,18 +144,23 @@ class TaskAttributes:
     on_retry_callback = CallbackAttribute()
     on_skipped_callback = CallbackAttribute()
 
-    @cached_property
+    @property
     def spec(self) -> TaskSpec:
         """What is stored of the task, but for its arguments and the tasks that it waits for.
 
         It is made when it is asked for: an attempt makes all tasks of its DAG, and runs one.
         """
-        return TaskSpec(**self.specified)
+        if self._spec is None:
+            self._spec = TaskSpec(**self.spec_fields)
+        return self._spec
 
-    def specify(self, **fields: Any) -> None:
+    def change_spec(self, **fields: Any) -> None:
         """Change fields of the specification."""
-        self.specified = {**self.specified, **fields}
-        vars(self).pop("spec", None)
+        self.set_spec_fields({**self.spec_fields, **fields})
+
+    def set_spec_fields(self, fields: dict[str, Any]) -> None:
+        """Have these fields, and no other, in the specification."""
+        self.spec_fields, self._spec = fields, None
 
     @property
     def log(self) -> logging.Logger:

@@ -42,7 +42,7 @@ class MappedOperator(BaseOperator):
         self.blueprint = blueprint
         self.expansion = expansion
         needs_spark, inputs = blueprint.operator.needs_spark, expansion.inputs()
-        self.specify(needs_spark=needs_spark, mapped_over=inputs)
+        self.change_spec(needs_spark=needs_spark, mapped_over=inputs)
 
     @property
     def is_mapped(self) -> bool:
@@ -79,7 +79,7 @@ class MappedOperator(BaseOperator):
         with self.dag or nullcontext():
             operator = self.blueprint.operator.make_apart(arguments, lambda: where)
         operator.dag, operator.task_group = self.dag, self.task_group
-        operator.specify(**self.specified)
+        operator.set_spec_fields(self.spec_fields)
         operator.run_conditions = self.run_conditions
         operator.upstream_task_ids = self.upstream_task_ids
         operator.downstream_task_ids = self.downstream_task_ids

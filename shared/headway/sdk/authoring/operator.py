@@ -59,7 +59,7 @@ class OperatorType(type):
         except TypeError:
             check_arguments(cls, arguments, where())
             raise
-        if not isinstance(operator, BaseOperator) or not hasattr(operator, "specified"):
+        if not isinstance(operator, BaseOperator) or not hasattr(operator, "spec_fields"):
             raise DagError(f"{where()}: {cls.__name__} must call super().__init__(**kwargs).")
         operator.made_from = arguments
         return operator
@@ -118,7 +118,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
             self.calls_first = callbacks.functions(
                 options.get(callbacks.ON_EXECUTE), callbacks.ON_EXECUTE
             )
-            self.specified = {
+            self.spec_fields = {
                 "task_id": self.task_id,
                 "operator": type(self).__dict__.get("operator_name") or type(self).__qualname__,
                 "needs_spark": self.needs_spark,
@@ -210,7 +210,10 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
     def map_inputs(self) -> tuple[MapInput, ...]:
         """Return what decides how many instances it has; nothing if it is not mapped."""
         group = self.mapped_group
-        return self.specified.get("mapped_over", ()) if group is None else group.expansion.inputs()
+        if group is not None:
+            return group.expansion.inputs()
+        found: tuple[MapInput, ...] = self.spec_fields.get("mapped_over", ())
+        return found
 
     @property
     def output(self) -> XComArg:
@@ -228,7 +231,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
 
     def as_setup(self) -> "BaseOperator":
         """Mark this task as one that prepares what a teardown removes."""
-        self.specify(is_setup=True)
+        self.change_spec(is_setup=True)
         return self
 
     def as_teardown(
@@ -239,7 +242,7 @@ class BaseOperator(TaskAttributes, TaskDependent, metaclass=OperatorType):
         How it ends does not count for the run, unless `on_failure_fail_dagrun` says so.
         """
         where = f"{self.where}: on_failure_fail_dagrun"
-        self.specify(
+        self.change_spec(
             is_teardown=True,
             trigger_rule=TriggerRule.ALL_DONE_SETUP_SUCCESS,
             on_failure_fail_dagrun=checks.flag(on_failure_fail_dagrun, where),

@@ -47,7 +47,8 @@ def execute(operator: BaseOperator, facts: RunFacts, runtime: TaskRuntime) -> Re
 
     Of a mapped task it is the instance that `facts` name.  Whatever user code raises
     becomes a Result; only an interrupt goes through.  The time limit of the task is the
-    supervisor's to enforce.  The attempt's variables stay in the environment of this process.
+    supervisor's to enforce.  The attempt's variables stay in the environment of this process: a
+    caller whose process goes on has `environment_kept` around this.
     """
     return _isolated(operator, facts, runtime, _run)
 

@@ -68,7 +68,7 @@ def _task_spec(task: BaseOperator) -> TaskSpec:
         "arguments": _arguments(task),
         "upstream": tuple(sorted(task.upstream_task_ids)),
     }
-    return TaskSpec(**{**task.specified, **of_dag})
+    return TaskSpec(**{**task.spec_fields, **of_dag})
 
 
 def _group_spec(group: TaskGroup) -> GroupSpec:

@@ -15,8 +15,10 @@ from headway.domain.states import OnLost
 from headway.sdk import DAG, BaseOperator, EmptyOperator, Notifier
 from headway.sdk.authoring.attributes import CallbackAttribute, OptionAttribute, TaskAttributes
 from headway.sdk.authoring.callbacks import OF_TASK, ON_EXECUTE
+from headway.sdk.authoring.mapped import MappedOperator
 from headway.sdk.authoring.task_options import STORED
 from headway.sdk.harness.specification import to_spec
+from headway.sdk.running.task_runtime import LocalRuntime
 
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -71,12 +73,31 @@ def test_a_specification_is_made_when_it_is_asked_for() -> None:
     with DAG("flights") as dag:
         first, second = EmptyOperator(task_id="land"), EmptyOperator(task_id="check")
         first >> second
-    assert not [task for task in dag.tasks if "spec" in vars(task)]
+    assert not [task for task in dag.tasks if "_spec" in vars(task)]
 
     assert first.spec is first.spec
     first.retries = 3
     assert first.spec.retries == 3
-    assert "spec" not in vars(second)
+    assert "_spec" not in vars(second)
+
+
+class Eager(BaseOperator):
+    """An operator that gives itself an option."""
+
+    def __init__(self, *, number: int = 0, **options: Any) -> None:
+        options.setdefault("retries", 5)
+        super().__init__(**options)
+        self.number = number
+
+
+def test_an_instance_is_specified_as_its_mapped_task() -> None:
+    with DAG("flights"):
+        mapped = Eager.partial(task_id="land").expand(number=[1, 2]).as_operator()
+    assert isinstance(mapped, MappedOperator)
+    instance, _ = mapped.instance(LocalRuntime("land"), 0)
+
+    assert instance.spec == mapped.spec
+    assert instance.retries == 0
 
 
 def test_what_is_assigned_is_checked() -> None:
