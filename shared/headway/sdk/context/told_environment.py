@@ -22,9 +22,9 @@ _NAMES: Final = tuple(f"{prefix}{end}" for prefix in _PREFIXES for end in _ENDS)
 
 
 def tell_environment(context: Context) -> None:
-    """Have the attempt's variables in the environment of this process, and of its children.
+    """Put the attempt's variables into the environment of this process, and of its children.
 
-    They stay there; those that say nothing of this attempt are removed.
+    They stay there.  Variables for which the attempt has no value are removed.
     """
     environment = os.environ  # noqa: TID251 - the task's own, and no setting that we read
     for end, told in zip(_ENDS, _told(context), strict=True):
@@ -37,7 +37,7 @@ def tell_environment(context: Context) -> None:
 
 @contextmanager
 def environment_kept() -> Iterator[None]:
-    """Undo what attempts in the block, which run in this process, tell its environment."""
+    """Undo what attempts in the block change of this process's environment."""
     before = inherited()
     try:
         yield
@@ -56,7 +56,7 @@ def inherited() -> dict[str, str]:
 
 def _told(context: Context) -> tuple[str, ...]:
     facts, run, task = context["ti"].facts, context["dag_run"], context["task"]
-    mailed = [it.to for it in task.spec.notifiers if it.connection == MAIL]
+    mailed = (it.to for it in task.spec.notifiers if it.connection == MAIL)
     return (
         facts.dag_id,
         task.task_id,
@@ -64,5 +64,5 @@ def _told(context: Context) -> tuple[str, ...]:
         facts.run_id,
         str(facts.try_number),
         task.owner or "",
-        ",".join(sorted({address for to in mailed for address in to})) if mailed else "",
+        ",".join(sorted({address for to in mailed for address in to})),
     )

@@ -74,12 +74,13 @@ class TaskFactory(Generic[P, R]):
     mark: Callable[[BaseOperator], object] | None = None
     fixed: Mapping[str, Any] = field(default_factory=dict)
     conditions: tuple[Check, ...] = ()
-    _told: Mapping[str, Any] = field(default_factory=dict, init=False)
+    _told: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise DagError(f"@task decorates functions, not {shown(self.function)}.")
-        own = {**vars(self), "_told": _told_by(self.function)}
+        self._told = _told_by(self.function)
+        own = dict(vars(self))
         update_wrapper(self, self.function)
         vars(self).update(own)  # an object that is called may have attributes of these names
 
@@ -163,11 +164,10 @@ class TaskFactory(Generic[P, R]):
         return XComArg(task)
 
     def _options(self) -> dict[str, Any]:
-        if not _OF_CALLS.isdisjoint(self.options):
-            mistaken = min(self.options.keys() & _OF_CALLS)
+        if mistaken := self.options.keys() & _OF_CALLS:
             raise DagError(
-                f"{self._where(current_dag())}: a decorator does not take {mistaken}; the call "
-                f"of the function gives its arguments, as in {call_of(self.function)}(rows=…)."
+                f"{self._where(current_dag())}: a decorator does not take {min(mistaken)}; the "
+                f"call of the function gives its arguments, as in {call_of(self.function)}(rows=…)."
             )
         options = {**self._told, **self.options}
         options.pop("task_id", None)
