@@ -44,7 +44,7 @@ class Stamp(NamedTuple):
         )
 
 
-def stamp_of(file: Path) -> Stamp | None:
+def stamp_of(file: str | Path) -> Stamp | None:
     """Return the stamp of a regular file; None for anything else."""
     try:
         status = os.stat(file)  # noqa: PTH116 - twice as fast, and done for every file

@@ -91,11 +91,11 @@ def is_encodable(value: object) -> bool:
 
 def nests_at_most(value: object, levels: int) -> bool:
     """Whether plain data has at most so many levels of lists and maps."""
-    level = [value] if isinstance(value, dict | list) else []
+    level = [value] if value and isinstance(value, dict | list) else []
     for _ in range(levels):
-        level = [item for container in level for item in _containers_in(container)]
         if not level:
             return True
+        level = [item for container in level for item in _containers_in(container)]
     return not level
 
 

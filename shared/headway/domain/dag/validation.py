@@ -96,6 +96,8 @@ def _problems_of_limits(task: TaskSpec) -> Iterator[str]:
 
 
 def _problems_of_mapping(task: TaskSpec, above: set[str]) -> Iterator[str]:
+    if not task.mapped_over and task.mapped_group is None:
+        return
     if len({source.argument for source in task.mapped_over}) < len(task.mapped_over):
         yield "is expanded over an argument twice"
     for source in task.mapped_over:

@@ -1,9 +1,9 @@
 """From a fork of the nanny to user code: what a child finds when its target is called."""
 
+import _signal  # type: ignore[import-not-found]
 import importlib
 import os
 import resource
-import signal
 import socket
 import sys
 import traceback
@@ -60,7 +60,8 @@ def run_child(
 def _prepare(spec: ChildSpec) -> None:
     os.umask(0o022)
     os.chdir(spec.directory)
-    os.environ.update(spec.environment)  # noqa: TID251 - the child's own, for its user code
+    for name, value in spec.environment.items():
+        os.environ[name] = value  # noqa: TID251 - the child's own, for its user code
     _apply(spec.limits)
 
 
@@ -96,10 +97,13 @@ def _apply(limits: ChildLimits) -> None:
 
 
 def _reset_signals() -> None:
-    """Undo what the forker set; a signal that came meanwhile is delivered now."""
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    """Undo what the forker set; a signal that came meanwhile is delivered now.
+
+    Not by `signal`, which makes an object of each signal that was blocked, in each child.
+    """
+    _signal.set_wakeup_fd(-1)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
 
 def _load(target: str) -> Target:

@@ -9,7 +9,6 @@ import os
 import select
 import socket
 import traceback
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final, NoReturn
 
@@ -94,8 +93,7 @@ class _Nanny:
     def _raise_child(self, request: Frame, files: list[int]) -> None:
         spec = ChildSpec.from_frame(request["start"])
         watch = self._watch(spec)
-        with ExitStack() as held:
-            held.callback(close_all, files)
+        try:
             try:
                 channel, output, errors, *rest = files
                 deadline = _deadline(spec, rest)
@@ -112,6 +110,8 @@ class _Nanny:
             close_all(files[:_OF_CHILD])
             del files[:_OF_CHILD]
             watch.over(child, deadline)
+        finally:
+            close_all(files)
 
     def _watch(self, spec: ChildSpec) -> ChildWatch:
         if self._sandbox is None:

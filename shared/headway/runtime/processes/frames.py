@@ -10,7 +10,6 @@ import os
 import struct
 from binascii import crc32
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from socket import recv_fds, send_fds, socket
 from typing import Any, Final, TypeAlias
 
@@ -172,5 +171,4 @@ def close_all_but(kept: Iterable[int]) -> None:
     """Close every file of this process but the `kept` ones."""
     unwanted = set(map(int, os.listdir("/dev/fd"))).difference(kept)  # noqa: PTH208 - numbers
     for descriptor in unwanted:
-        with suppress(OSError):  # the one that the listing itself used
-            os.close(descriptor)
+        os.closerange(descriptor, descriptor + 1)  # no error for what the listing itself used

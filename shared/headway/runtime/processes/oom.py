@@ -7,6 +7,7 @@ from typing import Final
 
 _MINE: Final = Path("/proc/self/cgroup")
 _ROOT: Final = Path("/sys/fs/cgroup")
+_COUNT: Final = b"oom_kill "
 
 
 def oom_kills() -> int | None:
@@ -16,20 +17,23 @@ def oom_kills() -> int | None:
     system, or without that controller.
     """
     file = _file()
+    if file is None:
+        return None
     try:
-        return None if file is None else count_in(file.read_text())
+        with open(file, "rb", buffering=0) as events:  # noqa: PTH123 - it is asked for each child
+            return count_in(events.read())
     except OSError:
         return None
 
 
 @cache
-def _file() -> Path | None:
+def _file() -> str | None:
     """Return the file that tells; a process seldom changes its cgroup, and its children follow."""
     try:
         candidates = files_for(_MINE.read_text(), _ROOT)
     except OSError:
         return None
-    return next((file for file in candidates if file.is_file()), None)
+    return next((str(file) for file in candidates if file.is_file()), None)
 
 
 def files_for(mine: str, root: Path) -> Iterator[Path]:
@@ -49,7 +53,9 @@ def files_for(mine: str, root: Path) -> Iterator[Path]:
         yield base / name
 
 
-def count_in(events: str) -> int | None:
+def count_in(events: bytes) -> int | None:
     """Return what `memory.events` or `memory.oom_control` counts as `oom_kill`."""
-    found = [line.split()[1] for line in events.splitlines() if line.startswith("oom_kill ")]
-    return int(found[0]) if found else None
+    for line in events.splitlines():
+        if line.startswith(_COUNT):
+            return int(line.removeprefix(_COUNT))
+    return None

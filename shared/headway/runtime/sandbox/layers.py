@@ -1,7 +1,7 @@
 """The layers of a sandbox: what is asked, and the account of which are in force."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -122,7 +122,8 @@ class Sandbox:
 
     def to_frame(self) -> dict[str, Any]:
         """Return this as plain data."""
-        return {**asdict(self), "readable": list(self.readable), "hidden": list(self.hidden)}
+        data = {name: getattr(self, name) for name in self.__slots__}
+        return {**data, "readable": list(self.readable), "hidden": list(self.hidden)}
 
     @classmethod
     def from_frame(cls, frame: dict[str, Any]) -> "Sandbox":

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -151,7 +152,7 @@ class ParserSettings(Settings):
         "the files that a parser has claimed.",
     )
 
-    @property
+    @cached_property
     def sources(self) -> Mapping[str, BundleSettings]:
         """Every bundle by name, that of the folder included where it counts."""
         found = dict(self.bundles)

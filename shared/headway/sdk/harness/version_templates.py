@@ -78,10 +78,12 @@ def _endings(task: "BaseOperator") -> Sequence[str]:
     return task.template_ext
 
 
-def _fields(task: "BaseOperator") -> Iterator[tuple[str, object]]:
-    """Yield the template fields of a task, and their values as far as these are known."""
+def _fields(task: "BaseOperator") -> list[tuple[str, object]]:
+    """Return the template fields of a task, and their values as far as these are known."""
     if not isinstance(task, MappedOperator):
-        yield from ((field, getattr(task, field)) for field in task.template_fields)
-        return
-    for arguments in (task.shared_arguments(), *task.expansion.literals()):
-        yield from arguments.items()
+        return [(field, getattr(task, field)) for field in task.template_fields]
+    return [
+        field
+        for arguments in (task.shared_arguments(), *task.expansion.literals())
+        for field in arguments.items()
+    ]

@@ -37,11 +37,11 @@ def test_the_files_that_may_tell(mine: str, files: list[str]) -> None:
 @pytest.mark.parametrize(
     ("events", "count"),
     [
-        ("low 0\nhigh 0\nmax 7\noom 3\noom_kill 2\noom_group_kill 0\n", 2),
-        ("oom_kill_disable 0\nunder_oom 0\noom_kill 5\n", 5),
-        ("oom_kill_disable 0\nunder_oom 0\n", None),
-        ("", None),
+        (b"low 0\nhigh 0\nmax 7\noom 3\noom_kill 2\noom_group_kill 0\n", 2),
+        (b"oom_kill_disable 0\nunder_oom 0\noom_kill 5\n", 5),
+        (b"oom_kill_disable 0\nunder_oom 0\n", None),
+        (b"", None),
     ],
 )
-def test_the_count(events: str, count: int | None) -> None:
+def test_the_count(events: bytes, count: int | None) -> None:
     assert count_in(events) == count
