@@ -6,9 +6,8 @@ is preloaded, and all is fit.
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -116,19 +115,9 @@ def installed_imports(root: Path, sources: Iterable[bytes]) -> list[str]:
     Those that every child has are left out, and packages that lie in the bundle.  A module of the
     SDK is among them if others of packages come with it.
     """
-    if not any(_is_installed(sys.modules.get(name), root) for name in _added()):
-        return []
     wanted = {name for source in sources for name in imported_names(source)} - _begun
     found = {name for name in wanted if _is_installed(sys.modules.get(name), root)}
     return sorted(found | (set(LARGE.values()) & sys.modules.keys()) - _begun)
-
-
-def _added() -> Iterator[str]:
-    """Yield the modules that came after those which every child has, the last of them first.
-
-    To look at the others as well would copy a page of memory for nearly each.
-    """
-    return takewhile(lambda name: name not in _begun, reversed(sys.modules))
 
 
 def _is_installed(module: ModuleType | None, root: Path) -> bool:

@@ -1,5 +1,7 @@
 import sys
 from collections.abc import Iterator
+from importlib.machinery import SourceFileLoader
+from importlib.util import LazyLoader, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -138,6 +140,21 @@ def test_imports_of_installed_packages_are_told(
 
     monkeypatch.setattr(preloaded, "_begun", {"numpy", "sqlalchemy"})
     assert installed_imports(tmp_path, [source]) == ["sqlalchemy.engine"]
+
+
+def test_a_module_that_no_source_names_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lazy.py").write_text("import absent\n")
+    file = tmp_path / "lazy.py"
+    loader = LazyLoader(SourceFileLoader("lazy", str(file)))
+    spec = spec_from_file_location("lazy", file, loader=loader)
+    assert spec is not None
+    lazy = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "lazy", lazy)
+    loader.exec_module(lazy)  # its code runs when an attribute is asked for
+
+    assert installed_imports(tmp_path, [b"import json, sqlalchemy\n"]) == ["sqlalchemy"]
 
 
 def test_a_large_module_of_the_sdk_is_told_where_it_is_imported(
