@@ -21,8 +21,6 @@ def provider_versions(contents: Mapping[str, bytes]) -> dict[str, str]:
         if path.endswith(".py") and b"airflow." in content
         for found in _NAMED.findall(content)
     }
-    if not modules:
-        return {}
     packages = {package_of(home) for module in modules for home in _homes(module)}
     installed = {package: version_of(package) for package in sorted(packages)}
     return {package: version for package, version in installed.items() if version is not None}

@@ -33,10 +33,9 @@ def _definition(task: dict[str, Any]) -> tuple[str, str]:
     for name in _PLACE:
         del task[name]
     task["mapped_over"] = [_input(each) for each in task["mapped_over"]]
-    for name in LATER_OF_TASKS:
-        if not task[name]:
-            del task[name]
-    text = _JSON.encode(task)
+    text = _JSON.encode(
+        {name: value for name, value in task.items() if value or name not in LATER_OF_TASKS}
+    )
     return sha256(text.encode()).hexdigest(), text
 
 

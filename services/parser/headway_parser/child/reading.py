@@ -39,7 +39,7 @@ class FilesRead:
 
     def refuse_huge(self, path: str) -> None:
         """Raise HeadwayError, before it is read, for a file that is larger than any may be."""
-        stamp = stamp_of(f"{self.root}/{path}")
+        stamp = stamp_of(self.root / path)
         if stamp is not None and stamp.size > LARGEST_DAG_FILE:
             raise HeadwayError(
                 f"The file has {stamp.size:,} bytes; {LARGEST_DAG_FILE:,} is the limit. Keep data "
@@ -78,7 +78,7 @@ class FilesRead:
                 except PermissionError:  # of which the DAG file could make nothing, either
                     del self.stamps[path]
                     continue
-            if stamp_of(f"{self.root}/{path}") != stamp:
+            if stamp_of(self.root / path) != stamp:
                 raise ChangedError(f"{path} was written while it was read.")
         return found
 

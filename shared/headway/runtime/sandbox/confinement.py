@@ -55,8 +55,7 @@ class Confinement:
         The order matters: what needs a privilege or a file comes before the layer
         that takes it away, and the filter of system calls comes last.
         """
-        for name, value in self._environment().items():
-            os.environ[name] = value  # noqa: TID251 - the child's own
+        os.environ.update(self._environment())  # noqa: TID251 - the child's own
         tempfile.tempdir = None  # what the forker may have found out is not true here
         if Layer.LIMITS in self.layers:
             # Elsewhere the kernel counts what others do as this user, and root's not at all.

@@ -118,8 +118,6 @@ def with_default(known: Param | None, value: object) -> Param:
 def declared(given: object, where: str) -> dict[str, Any]:
     """Return the fields that params have in a specification: their defaults and their schemas."""
     params = as_params(given, where)
-    if not params:
-        return {"params": {}, "param_schemas": ()}
     places = {name: f"{where}[{name!r}]" for name in params}
     values = {
         name: _json(param.value, places[name]) for name, param in params.items() if param.has_value

@@ -145,8 +145,10 @@ def test_imports_of_installed_packages_are_told(
 def test_a_module_that_no_source_names_is_not_touched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "lazy.py").write_text("import absent\n")
+    for name in preloaded.LARGE.values():
+        monkeypatch.delitem(sys.modules, name, raising=False)
     file = tmp_path / "lazy.py"
+    file.write_text("import absent\n")
     loader = LazyLoader(SourceFileLoader("lazy", str(file)))
     spec = spec_from_file_location("lazy", file, loader=loader)
     assert spec is not None
